@@ -1,0 +1,1 @@
+"""Drumbeat: Kafka's consumer-group system in Python."""

@@ -1,0 +1,19 @@
+"""What a deadline is about. A key has at most one deadline; setting it again moves it."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+
+class DeadlineKind(IntEnum):
+    SESSION = 0  # a member must be heard of
+    PENDING_MEMBER = 1  # an id was handed out, its JoinGroup must follow
+    JOIN = 2  # a group's join phase ends
+    SYNC = 3  # every member of the generation must have sent SyncGroup
+
+
+class DeadlineKey(NamedTuple):
+    kind: DeadlineKind
+    group_id: str
+    member_id: str = ""  # "" for the deadlines of a whole group

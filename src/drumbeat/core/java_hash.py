@@ -1,0 +1,47 @@
+"""Java's String.hashCode and HashMap order.
+
+Clients see both: the first decides which partition of `__consumer_offsets` a group lives in, the
+second the order of members, the election of a leader and which protocol wins a tied vote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+_MASK = 0xFFFF_FFFF
+_SIGN = 0x8000_0000
+_TABLE_SIZE_MIN = 16
+
+
+def java_hash(text: str) -> int:
+    """h = 31 * h + unit over the UTF-16 units, as a signed 32-bit integer."""
+    units = text.encode("utf-16-be", "surrogatepass")
+    h = 0
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        h = (31 * h + (high << 8) + low) & _MASK
+    return h - (1 << 32) if h & _SIGN else h
+
+
+def partition_for(group_id: str, partition_count: int) -> int:
+    """The partition of `__consumer_offsets` that holds a group's records."""
+    h = java_hash(group_id)
+    # Java's abs(Integer.MIN_VALUE) is negative; Kafka takes 0 instead.
+    return 0 if h == -_SIGN else abs(h) % partition_count
+
+
+def table_size(count: int) -> int:
+    """Buckets of a HashMap that has grown to `count` entries: it doubles above 3/4 full."""
+    size = _TABLE_SIZE_MIN
+    while count > size * 3 // 4:
+        size *= 2
+    return size
+
+
+def bucket(h: int, size: int) -> int:
+    h &= _MASK
+    return (h ^ h >> 16) & (size - 1)
+
+
+def hash_map_order(keys: Iterable[str], size: int) -> list[str]:
+    """Keys in the order a HashMap of `size` buckets iterates; `keys` in order of insertion."""
+    return sorted(keys, key=lambda key: bucket(java_hash(key), size))

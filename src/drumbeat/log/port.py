@@ -1,0 +1,193 @@
+"""The port between the coordinator and whatever keeps its bytes.
+
+A `LogStore` hands out partitions; a `PartitionLog` is one acquired partition, and holding it is
+holding its epoch. Adapters: `memory` (tests, simulation), `store` (files). All obey one contract,
+which is a test suite: epochs only grow; an older owner cannot append; an append lands exactly at
+the expected end; what is synced survives; damage is reported, never skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol
+
+from drumbeat.protocol.record_batch import BatchHeader
+
+NO_TIMESTAMP: Final = -1
+UNDEFINED_EPOCH: Final = -1
+UNDEFINED_OFFSET: Final = -1
+UNLIMITED: Final = -1
+
+LOAD_CHUNK_BYTES: Final = 1 << 20
+
+_DAY_MS = 24 * 60 * 60 * 1000
+
+
+class TopicPartition(NamedTuple):
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+class EpochEntry(NamedTuple):
+    """The first offset an epoch's owner could write; as in Kafka's leader-epoch-checkpoint."""
+
+    epoch: int
+    start_offset: int
+
+
+class TimestampOffset(NamedTuple):
+    timestamp: int
+    offset: int
+
+
+class LogBatch(NamedTuple):
+    """A whole, checked batch. `data` is a window on a larger buffer: copy it to keep it."""
+
+    header: BatchHeader
+    data: memoryview
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSettings:
+    """Limits of one partition's log; the defaults are those of Kafka's topic configuration."""
+
+    segment_bytes: int = 1 << 30
+    segment_ms: int = 7 * _DAY_MS
+    segment_index_bytes: int = 10 << 20
+    index_interval_bytes: int = 4096
+    retention_ms: int = 7 * _DAY_MS
+    retention_bytes: int = UNLIMITED
+    batch_bytes_max: int = 1_048_588
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Durability:
+    """What a successful sync survives: what the adapter has checked, and what it takes on trust."""
+
+    proven: tuple[str, ...]
+    assumed: tuple[str, ...]
+
+
+class PartitionLog(Protocol):
+    """An acquired partition. Used from one event loop only; `append` and reads never suspend."""
+
+    @property
+    def topic_partition(self) -> TopicPartition: ...
+
+    @property
+    def epoch(self) -> int: ...
+
+    @property
+    def start_offset(self) -> int: ...
+
+    @property
+    def end_offset(self) -> int:
+        """The offset the next record gets; goes back to `synced_offset` when a sync fails."""
+
+    @property
+    def synced_offset(self) -> int:
+        """Everything below is durable and readable: on one node, the high watermark."""
+
+    @property
+    def size_bytes(self) -> int: ...
+
+    @property
+    def settings(self) -> LogSettings: ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was repaired when the log was opened, in sentences for the operator."""
+
+    def configure(self, settings: LogSettings) -> None: ...
+
+    def append(self, batch: bytes, *, expected: int) -> int:
+        """Queue one v2 batch at the end, which must be `expected`; returns its base offset.
+
+        The batch is kept by reference until synced. It is in the log once `sync` covers it.
+        Raises Fenced, UnexpectedEndOffset, BatchTooLarge, AppendFailed.
+        """
+
+    async def sync(self) -> int:
+        """Make everything appended so far durable; returns `synced_offset`.
+
+        Concurrent callers share one write and one fdatasync. Raises LogFull, AppendFailed, Fenced.
+        """
+
+    def request_sync(self) -> None:
+        """Start a sync if none runs, else have one follow; outcomes go to the listeners."""
+
+    def listen(
+        self,
+        on_synced: Callable[[int], None] | None,
+        on_failed: Callable[[Exception], None] | None,
+    ) -> None:
+        """Call back on the event loop: with each new `synced_offset`, with each failed sync."""
+
+    def read(self, offset: int, bytes_max: int, *, whole_first_batch: bool = True) -> bytes:
+        """Synced bytes from the batch that holds `offset` on; the last batch may be cut off.
+
+        A first batch larger than `bytes_max` is returned whole if so asked. Empty at the end.
+        Raises OffsetOutOfRange, CorruptLog.
+        """
+
+    def batches_from(
+        self, offset: int, *, chunk_bytes: int = LOAD_CHUNK_BYTES
+    ) -> Iterator[LogBatch]:
+        """Each synced batch from the one that holds `offset` on, checked; memory stays bounded."""
+
+    def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
+        """The first record whose timestamp is at least `timestamp`."""
+
+    def max_timestamp(self) -> TimestampOffset | None:
+        """The first record that has the log's largest timestamp."""
+
+    def epochs(self) -> list[EpochEntry]: ...
+
+    def end_offset_for_epoch(self, epoch: int) -> EpochEntry:
+        """The largest known epoch up to `epoch` and the offset where it ended, as Kafka's
+        OffsetForLeaderEpoch answers; both undefined (-1) for an epoch yet to come."""
+
+    async def delete_records_before(self, offset: int) -> int:
+        """Durably advance the start offset (never beyond what is synced); returns it."""
+
+    async def enforce_retention(self, now_ms: int) -> int:
+        """Remove what the settings no longer keep; returns the number of segments removed."""
+
+    async def confirm(self) -> None:
+        """Return only if this handle still owns the partition; raises Fenced."""
+
+    async def release(self) -> None:
+        """Sync, leave everything in order for the next owner, and give the partition up."""
+
+
+class LogStore(Protocol):
+    """A place that keeps partitions."""
+
+    def partitions(self) -> list[TopicPartition]: ...
+
+    def topic_id(self, topic_partition: TopicPartition) -> str | None:
+        """The Kafka topic id stored with the partition, in its 22-character text form."""
+
+    async def acquire(
+        self,
+        topic_partition: TopicPartition,
+        settings: LogSettings,
+        *,
+        topic_id: str | None = None,
+    ) -> PartitionLog:
+        """Take the partition, creating it if absent: a new epoch, durable; older owners are out.
+
+        Raises LogHeld, LogFull, CorruptLog, TopicIdMismatch; ValueError for an impossible name.
+        """
+
+    async def delete(self, topic_partition: TopicPartition) -> None:
+        """Remove the partition and all its data, ending its owner's epoch. Absent is no error."""
+
+    def durability(self) -> Durability: ...
+
+    async def close(self) -> None:
+        """Release every partition and leave the store clean."""

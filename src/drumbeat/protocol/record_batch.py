@@ -1,0 +1,205 @@
+"""The 61-byte header of a v2 record batch, and what can be done without decoding records.
+
+A broker needs no more than this to append, index and serve batches. The base offset and the
+leader epoch sit outside the checksum, so stamping them neither reads nor copies the records.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from crc32c import crc32c
+
+from drumbeat.protocol.compression import Codec
+from drumbeat.protocol.varint import Buffer
+
+HEADER_BYTES: Final = 61
+LOG_OVERHEAD: Final = 12  # base offset and batch length; the batch length counts what follows
+MAGIC: Final = 2
+NO_SEQUENCE: Final = -1
+
+CODEC_MASK: Final = 0x07
+LOG_APPEND_TIME_FLAG: Final = 0x08
+TRANSACTIONAL_FLAG: Final = 0x10
+CONTROL_FLAG: Final = 0x20
+DELETE_HORIZON_FLAG: Final = 0x40
+
+_SEQUENCE_MASK = 0x7FFF_FFFF
+_BATCH_LENGTH_MIN = HEADER_BYTES - LOG_OVERHEAD
+_BATCH_LENGTH_AT = 8
+_MAGIC_AT = 16
+_CRC_AT = 17
+_ATTRIBUTES_AT = 21  # the checksum covers everything from here to the end of the batch
+_MAX_TIMESTAMP_AT = 35
+
+_HEADER = struct.Struct(">qiibIhiqqqhii")
+_PREFIX = struct.Struct(">qii")  # base offset, batch length, partition leader epoch
+_INT16 = struct.Struct(">h")
+_INT32 = struct.Struct(">i")
+_UINT32 = struct.Struct(">I")
+_INT64 = struct.Struct(">q")
+
+
+class CorruptBatch(ValueError):  # noqa: N818 - named after Kafka's CorruptRecordException
+    """Bytes that are not a v2 record batch; the message says what is wrong and where."""
+
+
+class BatchHeader(NamedTuple):
+    """The fixed fields of a batch, in wire order."""
+
+    base_offset: int
+    batch_length: int
+    partition_leader_epoch: int
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    record_count: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of the whole batch, header included."""
+        return self.batch_length + LOG_OVERHEAD
+
+    @property
+    def last_offset(self) -> int:
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def next_offset(self) -> int:
+        return self.base_offset + self.last_offset_delta + 1
+
+    @property
+    def codec(self) -> Codec:
+        return Codec(self.attributes & CODEC_MASK)
+
+    @property
+    def is_log_append_time(self) -> bool:
+        return bool(self.attributes & LOG_APPEND_TIME_FLAG)
+
+    @property
+    def is_transactional(self) -> bool:
+        return bool(self.attributes & TRANSACTIONAL_FLAG)
+
+    @property
+    def is_control(self) -> bool:
+        return bool(self.attributes & CONTROL_FLAG)
+
+    @property
+    def has_delete_horizon(self) -> bool:
+        """Whether the base timestamp is when compaction may drop this batch's tombstones."""
+        return bool(self.attributes & DELETE_HORIZON_FLAG)
+
+    @property
+    def last_sequence(self) -> int:
+        """Sequence of the last record; sequences go from 2**31 - 1 back to 0."""
+        if self.base_sequence == NO_SEQUENCE:
+            return NO_SEQUENCE
+        return (self.base_sequence + self.last_offset_delta) & _SEQUENCE_MASK
+
+
+def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
+    """The header at `position`; the records behind it may be missing."""
+    if len(buffer) - position < HEADER_BYTES:
+        _check_magic(buffer, position, len(buffer))
+        raise CorruptBatch(
+            f"{len(buffer) - position} bytes at position {position}; "
+            f"a batch header takes {HEADER_BYTES}"
+        )
+    header = BatchHeader._make(_HEADER.unpack_from(buffer, position))
+    if problem := _problem(header):
+        raise CorruptBatch(f"{problem} at position {position}")
+    return header
+
+
+def check_crc(buffer: Buffer, position: int, header: BatchHeader) -> None:
+    """Compare the batch's CRC-32C with its bytes."""
+    end = position + header.size
+    if end > len(buffer):
+        raise CorruptBatch(
+            f"batch of {header.size} bytes at position {position} "
+            f"is cut off after {len(buffer) - position}"
+        )
+    actual = crc32c(memoryview(buffer)[position + _ATTRIBUTES_AT : end])
+    if actual != header.crc:
+        raise CorruptBatch(
+            f"CRC-32C of the batch at position {position} is {actual:#010x}; "
+            f"its header says {header.crc:#010x}"
+        )
+
+
+def iter_headers(
+    buffer: Buffer, position: int = 0, end: int | None = None
+) -> Iterator[tuple[int, BatchHeader]]:
+    """Position and header of each complete batch between `position` and `end`.
+
+    An incomplete last batch ends the walk quietly: a fetch response may be cut anywhere.
+    """
+    limit = len(buffer) if end is None else end
+    while limit - position >= HEADER_BYTES:
+        header = read_header(buffer, position)
+        if position + header.size > limit:
+            return
+        yield position, header
+        position += header.size
+    _check_magic(buffer, position, limit)
+
+
+def assigned_prefix(batch: Buffer, base_offset: int, leader_epoch: int) -> bytes:
+    """The first 16 bytes of `batch` once it has its place in the log."""
+    (batch_length,) = _INT32.unpack_from(batch, _BATCH_LENGTH_AT)
+    return _PREFIX.pack(base_offset, batch_length, leader_epoch)
+
+
+def assign(batch: Buffer, base_offset: int, leader_epoch: int) -> bytes:
+    """A copy of `batch` stamped with its place in the log."""
+    prefix = assigned_prefix(batch, base_offset, leader_epoch)
+    return b"".join((prefix, memoryview(batch)[len(prefix) :]))
+
+
+def with_log_append_time(batch: Buffer, now_ms: int) -> bytes:
+    """A copy of `batch` whose records all carry `now_ms`, as message.timestamp.type asks.
+
+    Records keep their deltas to the untouched base timestamp: readers ignore both.
+    """
+    stamped = bytearray(batch)
+    (attributes,) = _INT16.unpack_from(stamped, _ATTRIBUTES_AT)
+    _INT16.pack_into(stamped, _ATTRIBUTES_AT, attributes | LOG_APPEND_TIME_FLAG)
+    _INT64.pack_into(stamped, _MAX_TIMESTAMP_AT, now_ms)
+    _UINT32.pack_into(stamped, _CRC_AT, crc32c(memoryview(stamped)[_ATTRIBUTES_AT:]))
+    return bytes(stamped)
+
+
+def _check_magic(buffer: Buffer, position: int, end: int) -> None:
+    """Name the format of what is too short to be a v2 header: v0 messages can be 26 bytes."""
+    if end - position > _MAGIC_AT and (problem := _magic_problem(buffer[position + _MAGIC_AT])):
+        raise CorruptBatch(f"{problem} at position {position}")
+
+
+def _problem(header: BatchHeader) -> str | None:
+    if header.magic != MAGIC:
+        return _magic_problem(header.magic)
+    if header.batch_length < _BATCH_LENGTH_MIN:
+        return f"batch length {header.batch_length} below {_BATCH_LENGTH_MIN}"
+    if header.last_offset_delta < 0:
+        return f"negative last offset delta {header.last_offset_delta}"
+    if header.record_count < 0:
+        return f"negative record count {header.record_count}"
+    if header.attributes & CODEC_MASK > Codec.ZSTD:
+        return f"unknown compression codec {header.attributes & CODEC_MASK}"
+    return None
+
+
+def _magic_problem(magic: int) -> str | None:
+    if magic == MAGIC:
+        return None
+    if magic in (0, 1):
+        return f"message format v{magic} is not supported, only v{MAGIC},"
+    return f"unknown magic byte {magic}"

@@ -1,0 +1,127 @@
+"""Every key a server.properties may hold, and which broker keys stand in for one another."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from drumbeat.runtime.config import (
+    broker_accepted,
+    broker_accepted_features,
+    broker_accepted_security,
+    broker_groups,
+    broker_used,
+)
+from drumbeat.runtime.config.definitions import ConfigDef
+from drumbeat.runtime.config.rules import ConfigValue
+from drumbeat.runtime.config.table import ConfigTable
+
+BROKER_KEYS = ConfigTable(
+    used=broker_used.SECTIONS + broker_groups.SECTIONS,
+    accepted=broker_accepted.SECTIONS
+    + broker_accepted_features.SECTIONS
+    + broker_accepted_security.SECTIONS,
+)
+
+# Kafka's authorizer reads these from the same file without declaring them as broker keys.
+AUTHORIZER_KEYS = frozenset({"allow.everyone.if.no.acl.found", "super.users"})
+
+# Known to Kafka 3.9 and dropped by 4.0: files that lived through an upgrade still carry them.
+RETIRED_KEYS = frozenset(
+    """
+    auto.include.jmx.reporter broker.id.generation.enable control.plane.listener.name
+    controlled.shutdown.max.retries controlled.shutdown.retry.backoff.ms
+    delegation.token.master.key eligible.leader.replicas.enable group.coordinator.new.enable
+    group.share.enable group.share.max.groups inter.broker.protocol.version
+    leader.imbalance.per.broker.percentage log.message.downconversion.enable
+    log.message.format.version log.message.timestamp.difference.max.ms
+    metadata.log.segment.min.bytes offsets.commit.required.acks
+    password.encoder.cipher.algorithm password.encoder.iterations password.encoder.key.length
+    password.encoder.keyfactory.algorithm password.encoder.old.secret password.encoder.secret
+    reserved.broker.max.id
+    """.split()
+)
+
+# Kafka hands whole key families to listeners, plug-ins and the ZooKeeper client of old; vendors'
+# distributions add their own. Nobody but the plug-in knows which names under a prefix exist.
+PASS_THROUGH_PREFIXES = (
+    "config.providers.",
+    "confluent.",
+    "cruise.control.",
+    "listener.name.",
+    "metrics.context.",
+    "metrics.jmx.",
+    "rlmm.config.",
+    "rsm.config.",
+    "strimzi.",
+    "zookeeper.",
+)
+
+
+class Synonym(NamedTuple):
+    """A key that supplies another's value, and what one of its units counts for there."""
+
+    name: str
+    factor: int = 1
+
+
+_MINUTE_MS, _HOUR_MS = 60_000, 3_600_000
+
+# In order of precedence: the first that has a value wins.
+SYNONYMS: dict[str, tuple[Synonym, ...]] = {
+    "log.retention.ms": (
+        Synonym("log.retention.ms"),
+        Synonym("log.retention.minutes", _MINUTE_MS),
+        Synonym("log.retention.hours", _HOUR_MS),
+    ),
+    "log.roll.ms": (Synonym("log.roll.ms"), Synonym("log.roll.hours", _HOUR_MS)),
+    "log.roll.jitter.ms": (
+        Synonym("log.roll.jitter.ms"),
+        Synonym("log.roll.jitter.hours", _HOUR_MS),
+    ),
+    "log.flush.interval.ms": (
+        Synonym("log.flush.interval.ms"),
+        Synonym("log.flush.scheduler.interval.ms"),
+    ),
+}
+# DescribeConfigs shows the whole family whichever of its members is asked for. The scheduler's
+# interval is only a fallback in Kafka, so it stays outside.
+_FAMILIES = {
+    synonym.name: family
+    for name, family in SYNONYMS.items()
+    for synonym in family
+    if synonym.name != "log.flush.scheduler.interval.ms"
+}
+
+
+def is_known(name: str) -> bool:
+    """Whether Kafka, old or new, or one of its plug-ins may be expected to know `name`."""
+    return (
+        name in BROKER_KEYS
+        or name in RETIRED_KEYS
+        or name in AUTHORIZER_KEYS
+        or name.startswith(PASS_THROUGH_PREFIXES)
+    )
+
+
+def find(name: str) -> ConfigDef | None:
+    """The definition of `name`, if it is a broker key with one."""
+    return BROKER_KEYS[name] if name in BROKER_KEYS else None
+
+
+def synonyms_of(name: str) -> tuple[str, ...]:
+    """The keys that decide about `name`, in order of precedence."""
+    family = _FAMILIES.get(name)
+    return (name,) if family is None else tuple(synonym.name for synonym in family)
+
+
+def effective_value(name: str, settings: Mapping[str, str]) -> ConfigValue:
+    """The value in force for broker key `name` when exactly `settings` are set."""
+    value: ConfigValue = None
+    for synonym in SYNONYMS.get(name, (Synonym(name),)):
+        definition = BROKER_KEYS[synonym.name]
+        text = settings.get(synonym.name, definition.default)
+        if text is not None:
+            value = definition.parse(text)
+            return (
+                value * synonym.factor if isinstance(value, int) and synonym.factor != 1 else value
+            )
+    return value

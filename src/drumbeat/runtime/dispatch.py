@@ -1,0 +1,122 @@
+"""Frames in, response payloads out: finds the codec and the handler of each request.
+
+Knows nothing of sockets. An endpoint is looked up by (key, version) and made on first use, so
+that a node pays only for the versions its clients speak.
+"""
+
+import asyncio
+import inspect
+import struct
+from collections.abc import Callable, Coroutine
+from typing import Any, NamedTuple
+
+from drumbeat.protocol.api import API_VERSIONS_KEY
+from drumbeat.protocol.apis import APIS
+from drumbeat.protocol.apis.api_versions import API as API_VERSIONS
+from drumbeat.protocol.compiler import Decoder, Encoder
+from drumbeat.protocol.errors import ProtocolError
+from drumbeat.protocol.header import read_request_header, skip_tags
+from drumbeat.runtime.requests import NO_RESPONSE, Deferred, Request
+
+Handler = Callable[..., Any]  # (broker, request, body) -> response | Deferred | NO_RESPONSE
+
+_FRAME_START = struct.Struct(">ii")  # length, correlation id
+_FLEXIBLE_FRAME_START = struct.Struct(">iix")  # ... and no tagged fields
+
+
+class Endpoint(NamedTuple):
+    handler: Handler
+    is_async: bool
+    decode: Decoder
+    encode: Encoder
+    has_request_tags: bool
+    start: struct.Struct
+
+
+class Answer(NamedTuple):
+    """An answer still to come; `frame` encodes it when it is there."""
+
+    deferred: Deferred
+    frame: Callable[[Any], bytes]
+
+
+class Dispatcher:
+    def __init__(self, broker: object, handlers: dict[int, Handler]) -> None:
+        self._broker = broker
+        self._handlers = handlers
+        self._endpoints: dict[tuple[int, int], Endpoint] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def dispatch(self, frame: bytes, client_host: str) -> bytes | Answer | None:
+        """The response frame, or an Answer to wait for, or None where no response is due."""
+        header, position = read_request_header(frame)
+        api_key, api_version, correlation_id, client_id = header
+        endpoint = self._endpoints.get((api_key, api_version))
+        if endpoint is None:
+            endpoint = self._make_endpoint(api_key, api_version)
+        if endpoint.has_request_tags:
+            position = skip_tags(frame, position)
+        body = endpoint.decode(frame, position)
+        request = Request(api_key, api_version, client_id, client_host)
+        result = endpoint.handler(self._broker, request, body)
+        if endpoint.is_async:
+            result = self._run(result)
+        if isinstance(result, Deferred):
+            return Answer(result, lambda response: _frame(endpoint, correlation_id, response))
+        if result is NO_RESPONSE:
+            return None
+        return _frame(endpoint, correlation_id, result)
+
+    def _make_endpoint(self, api_key: int, api_version: int) -> Endpoint:
+        api, handler = APIS.get(api_key), self._handlers.get(api_key)
+        if api is None or handler is None:
+            raise ProtocolError(f"API key {api_key} is not supported")
+        if api_version not in api.versions:
+            if api_key != API_VERSIONS_KEY:
+                raise ProtocolError(
+                    f"{api.name} v{api_version} is not supported; "
+                    f"versions {api.versions[0]} to {api.versions[-1]} are"
+                )
+            return self._api_versions_fallback(handler, api_version)
+        endpoint = Endpoint(
+            handler=handler,
+            is_async=inspect.iscoroutinefunction(handler),
+            decode=api.decode_request(api_version),
+            encode=api.encode_response(api_version),
+            has_request_tags=api.is_flexible(api_version),
+            start=_FLEXIBLE_FRAME_START
+            if api.response_header_version(api_version)
+            else _FRAME_START,
+        )
+        self._endpoints[api_key, api_version] = endpoint
+        return endpoint
+
+    def _api_versions_fallback(self, handler: Handler, api_version: int) -> Endpoint:
+        # A newer client asks first with its newest version; it is answered in v0 and asks again.
+        # The body of an unknown version cannot be read, so nothing of it is. Never kept in the
+        # table: the version is the client's to choose.
+        return Endpoint(
+            handler=handler,
+            is_async=False,
+            decode=lambda _frame, _position: API_VERSIONS.request(),
+            encode=API_VERSIONS.encode_response(0),
+            has_request_tags=False,
+            start=_FRAME_START,
+        )
+
+    def _run(self, coroutine: Coroutine[Any, Any, Any]) -> Deferred:
+        deferred = Deferred(mutes=True)
+
+        async def resolve() -> None:
+            deferred.resolve(await coroutine)
+
+        task = asyncio.ensure_future(resolve())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return deferred
+
+
+def _frame(endpoint: Endpoint, correlation_id: int, response: Any) -> bytes:
+    body = endpoint.encode(response)
+    start = endpoint.start
+    return start.pack(start.size - 4 + len(body), correlation_id) + body
