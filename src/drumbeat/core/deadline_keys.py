@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 
 class DeadlineKind(IntEnum):
-    SESSION = 0  # a member must be heard of
-    PENDING_MEMBER = 1  # an id was handed out, its JoinGroup must follow
-    JOIN = 2  # a group's join phase ends
-    SYNC = 3  # every member of the generation must have sent SyncGroup
+    SESSION = 0  # a member must be heard of; an id that was handed out must come back
+    JOIN = 1  # a group's join phase ends
+    SYNC = 2  # every member of the generation must have sent SyncGroup
 
 
 class DeadlineKey(NamedTuple):

@@ -1,7 +1,8 @@
 """What a decision changes in the volatile session: one small fact per change.
 
-`drumbeat.core.session.follow` is the only reader. Each costs O(1) to follow, except the three
-that end a phase for every member at once. Replies and group events are not effects: see Outcome.
+`drumbeat.core.session.follow` is the only reader. Each costs O(1) to follow, except those that
+begin or end a phase for every member at once. Replies and group events are not effects: they have
+their own places in an Outcome.
 """
 
 from __future__ import annotations
@@ -58,23 +59,16 @@ class MemberReplaced(NamedTuple):
     member: JoinedMember
 
 
-class MemberRemoved(NamedTuple):
+class MembersRemoved(NamedTuple):
     group_id: str
-    member_id: str
-    new_leader: str | None  # the leader from now on; the same one unless it was removed
+    member_ids: tuple[str, ...]
+    leader: str | None  # from now on: the same one unless it is among the removed
 
 
 class JoinParked(NamedTuple):
     group_id: str
     member_id: str
     request: ParkedRequest
-
-
-class JoinAnswered(NamedTuple):
-    """A parked JoinGroup was answered before its join phase ended."""
-
-    group_id: str
-    member_id: str
 
 
 class SyncParked(NamedTuple):
@@ -98,10 +92,14 @@ class RebalanceBegun(NamedTuple):
 
 
 class JoinPhaseArmed(NamedTuple):
-    """The JOIN deadline is set. `remaining_ms` is what an initial join phase may still wait."""
+    """The JOIN deadline is set, `delay_ms` from now.
+
+    `remaining_ms` is by how much the initial delay of a new group may still be extended.
+    """
 
     group_id: str
-    remaining_ms: int
+    delay_ms: int
+    remaining_ms: int = 0
 
 
 class JoinPhaseCompleted(NamedTuple):
@@ -124,19 +122,19 @@ class SyncPhaseCompleted(NamedTuple):
 
 
 class GroupEmptied(NamedTuple):
-    """-> Empty: a join phase ended without members. The rest is in the durable record."""
+    """-> Empty: a join phase ended without members."""
 
     group_id: str
     at_ms: int
+    generation_id: int
 
 
-class GroupRestored(NamedTuple):
-    """A group that was loaded with members goes on as Stable."""
+class GroupOpened(NamedTuple):
+    """A durable group comes to life: as Stable if it has members (after a load), else as Empty."""
 
     group_id: str
-    at_ms: int
     group: Group
-    subscribed_topics: frozenset[str] | None
+    subscribed_topics: frozenset[str] | None = None
 
 
 class GroupForgotten(NamedTuple):
@@ -155,14 +153,14 @@ class GroupDied(NamedTuple):
 Effect: TypeAlias = (
     SetDeadline
     | ClearDeadline
+    | GroupOpened
     | PendingMemberAdded
     | PendingMemberRemoved
     | MemberJoined
     | MemberUpdated
     | MemberReplaced
-    | MemberRemoved
+    | MembersRemoved
     | JoinParked
-    | JoinAnswered
     | SyncParked
     | SyncReceived
     | RebalanceBegun
@@ -170,7 +168,6 @@ Effect: TypeAlias = (
     | JoinPhaseCompleted
     | SyncPhaseCompleted
     | GroupEmptied
-    | GroupRestored
     | GroupForgotten
     | GroupDied
 )

@@ -1,9 +1,9 @@
 """What goes into a decision besides state and request, and what comes out of it.
 
 The shell's duty for every Outcome, in this order: append `records` to the log as one batch, apply
-them, follow `effects`, hand on `events`, and send `replies` once the log is synced. If `settle`
-names a group, `drumbeat.core.decide.settle` is called for it before anything else happens in the
-partition, and its Outcome carried out the same way.
+them, follow `effects`, hand on `events`, and send `replies` once the log is synced. If `settle` is
+set, `drumbeat.core.decide.settle` is called with it before anything else happens in the partition,
+and its Outcome is carried out the same way.
 """
 
 from __future__ import annotations
@@ -47,12 +47,22 @@ class Reply(NamedTuple):
     response: tuple[object, ...]
 
 
+class Settle(NamedTuple):
+    """A group whose join phase may have come to its end, once the outcome's effects are followed.
+
+    A separate step, because whether everybody has joined is a question about the state after it.
+    """
+
+    group_id: str
+    is_expiry: bool = False  # a member's expiry may end even the initial delay of a new group
+
+
 class Outcome(NamedTuple):
     records: tuple[Record, ...] = ()
     replies: tuple[Reply, ...] = ()
     effects: tuple[Effect, ...] = ()
     events: tuple[GroupEvent, ...] = ()
-    settle: str | None = None
+    settle: Settle | None = None
 
 
 NOTHING = Outcome()

@@ -44,6 +44,10 @@ class RecordType(IntEnum):
     STREAMS_GROUP_TOPOLOGY = 23
 
 
+class RecordError(Exception):
+    """A record that cannot be read, or cannot be written. The partition must not go on without."""
+
+
 class OffsetCommitRecord(NamedTuple):
     """A group's position in one partition."""
 
@@ -94,15 +98,16 @@ class GroupMetadataTombstone(NamedTuple):
 
 
 class ModernGroupRecord(NamedTuple):
-    """A record of a consumer, share or streams group; `value` is None for a tombstone.
+    """A record of a consumer, share or streams group, as it stands in the log.
 
-    Key and value are the messages of `drumbeat.core.modern_records`, read in full.
+    `drumbeat.core.record_codec` has read it once, so it is known to be whole; its fields are what
+    `read_modern_key` and `read_modern_value` return.
     """
 
     record_type: RecordType
     group_id: str
-    key: tuple[object, ...]
-    value: tuple[object, ...] | None
+    key: bytes
+    value: bytes | None  # None: a tombstone
 
 
 class UnknownRecord(NamedTuple):

@@ -1,15 +1,15 @@
 """What can go wrong with a log, and what its owner may do next.
 
-    LogError
-     +- Fenced               no longer the owner: forget the state, somebody else has it
-     +- LogHeld              another live process owns it: nothing was touched
-     +- UnexpectedEndOffset  the caller's idea of the end is wrong: a bug, or a stale caller
-     +- OffsetOutOfRange     below the first or above the last record
-     +- BatchTooLarge        nothing was appended
-     +- LogFull              no space: what was not synced is gone, reads go on, try again later
-     +- AppendFailed         outcome unknown: this handle is dead for writes, acquire again
-     +- CorruptLog           damage that is not a torn tail: nothing was repaired or removed
-     +- TopicIdMismatch      the directory belongs to another topic of the same name
+LogError
+ +- Fenced               no longer the owner: forget the state, somebody else has it
+ +- LogHeld              another live process owns it: nothing was touched
+ +- UnexpectedEndOffset  the caller's idea of the end is wrong: a bug, or a stale caller
+ +- OffsetOutOfRange     below the first or above the last record
+ +- BatchTooLarge        nothing was appended
+ +- LogFull              no space: what was not synced is gone, reads go on, try again later
+ +- AppendFailed         outcome unknown: this handle is dead for writes, acquire again
+ +- CorruptLog           damage that is not a torn tail: nothing was repaired or removed
+ +- TopicIdMismatch      the directory belongs to another topic of the same name
 """
 
 from __future__ import annotations
@@ -31,9 +31,7 @@ class LogHeld(LogError):
 
     def __init__(self, directory: str, pid: int | None) -> None:
         holder = "another process" if pid is None else f"process {pid}"
-        super().__init__(
-            f"{directory} is held by {holder}; stop it, or use another data directory"
-        )
+        super().__init__(f"{directory} is held by {holder}; stop it, or use another data directory")
         self.directory = directory
         self.pid = pid
 
@@ -71,7 +69,7 @@ class LogFull(LogError):
 
 
 class AppendFailed(LogError):
-    """A write or sync failed: what was not synced may or may not be there after the next acquire."""
+    """A write or sync failed: only the next acquire shows what of the unsynced part is there."""
 
 
 class CorruptLog(LogError):

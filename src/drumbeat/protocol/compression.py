@@ -1,6 +1,6 @@
 """Kafka's compression codecs, bounded on the way out.
 
-Every decompressor works in small pieces and stops once the caller's limit is passed, whatever the
+Every decompressor works in bounded pieces and stops once the caller's limit is passed, whatever the
 compressed data claims about its size. The third-party codecs are imported on first use: a broker
 that only moves batches never needs them.
 """
@@ -27,7 +27,8 @@ _GZIP_WBITS = zlib.MAX_WBITS + 16  # zlib's way to ask for the gzip container
 _LZ4_FAST = 0
 _LZ4_KAFKA_DEFAULT_LEVEL = 9
 # A zstd block regenerates up to 128 KiB from as few as 4 bytes, and the binding has no output
-# limit, so the input is rationed: one bite yields at most half of what the caller allows.
+# limit, so the input is rationed: one bite yields at most half of what the caller allows, or 2 MiB
+# where that is more.
 _ZSTD_FEED_RATIO = 2 * 32 * 1024
 _ZSTD_FEED_BYTES_MIN = 64
 _XERIAL_HEADER = XERIAL_MAGIC + struct.pack(">ii", 1, 1)  # version, oldest compatible version

@@ -26,6 +26,7 @@ TRANSACTIONAL_FLAG: Final = 0x10
 CONTROL_FLAG: Final = 0x20
 DELETE_HORIZON_FLAG: Final = 0x40
 
+_CODEC_MAX = int(max(Codec))
 _SEQUENCE_MASK = 0x7FFF_FFFF
 _BATCH_LENGTH_MIN = HEADER_BYTES - LOG_OVERHEAD
 _BATCH_LENGTH_AT = 8
@@ -192,7 +193,7 @@ def _problem(header: BatchHeader) -> str | None:
         return f"negative last offset delta {header.last_offset_delta}"
     if header.record_count < 0:
         return f"negative record count {header.record_count}"
-    if header.attributes & CODEC_MASK > Codec.ZSTD:
+    if header.attributes & CODEC_MASK > _CODEC_MAX:
         return f"unknown compression codec {header.attributes & CODEC_MASK}"
     return None
 

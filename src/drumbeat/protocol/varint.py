@@ -7,6 +7,7 @@ is worse than a closed connection.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final, TypeAlias
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
@@ -36,12 +37,24 @@ def read_uvarint(buffer: Buffer, position: int) -> tuple[int, int]:
 
 def read_varint(buffer: Buffer, position: int) -> tuple[int, int]:
     """Zigzag, at most 32 bits."""
+    try:
+        byte = buffer[position]
+    except IndexError:
+        raise _truncated(position) from None
+    if byte < 128:
+        return (byte >> 1) ^ -(byte & 1), position + 1
     value, position = _read_long(buffer, position, _UINT32_BYTES_MAX, UINT32_MAX)
     return (value >> 1) ^ -(value & 1), position
 
 
 def read_varlong(buffer: Buffer, position: int) -> tuple[int, int]:
     """Zigzag, at most 64 bits."""
+    try:
+        byte = buffer[position]
+    except IndexError:
+        raise _truncated(position) from None
+    if byte < 128:
+        return (byte >> 1) ^ -(byte & 1), position + 1
     value, position = _read_long(buffer, position, _UINT64_BYTES_MAX, UINT64_MAX)
     return (value >> 1) ^ -(value & 1), position
 
@@ -65,6 +78,17 @@ def encode_varlong(value: int) -> bytes:
     if -64 <= value < 64:
         return _ONE_BYTE[(value << 1) ^ (value >> 63)]
     return _encode((value << 1) ^ (value >> 63), UINT64_MAX)
+
+
+@cache
+def short_varints() -> tuple[bytes, ...]:
+    """Zigzag encodings of 0 to 8191, all that take at most two bytes, and of -1 at index -1.
+
+    For encoders that inline the look-up. Made on first use: start-up need not wait for it.
+    """
+    one_byte = [_ONE_BYTE[low] for low in range(0, 128, 2)]
+    two_bytes = [bytes((low | 0x80, high)) for high in range(1, 128) for low in range(0, 128, 2)]
+    return (*one_byte, *two_bytes, encode_varint(-1))
 
 
 def _read_long(buffer: Buffer, position: int, bytes_max: int, value_max: int) -> tuple[int, int]:

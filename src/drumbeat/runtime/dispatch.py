@@ -4,10 +4,9 @@ Knows nothing of sockets. An endpoint is looked up by (key, version) and made on
 that a node pays only for the versions its clients speak.
 """
 
-import asyncio
 import inspect
 import struct
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from drumbeat.protocol.api import API_VERSIONS_KEY
@@ -16,7 +15,7 @@ from drumbeat.protocol.apis.api_versions import API as API_VERSIONS
 from drumbeat.protocol.compiler import Decoder, Encoder
 from drumbeat.protocol.errors import ProtocolError
 from drumbeat.protocol.header import read_request_header, skip_tags
-from drumbeat.runtime.requests import NO_RESPONSE, Deferred, Request
+from drumbeat.runtime.requests import NO_RESPONSE, Deferred, Request, Tasks
 
 Handler = Callable[..., Any]  # (broker, request, body) -> response | Deferred | NO_RESPONSE
 
@@ -41,11 +40,11 @@ class Answer(NamedTuple):
 
 
 class Dispatcher:
-    def __init__(self, broker: object, handlers: dict[int, Handler]) -> None:
+    def __init__(self, broker: object, handlers: Mapping[int, Handler], tasks: Tasks) -> None:
         self._broker = broker
         self._handlers = handlers
+        self._tasks = tasks
         self._endpoints: dict[tuple[int, int], Endpoint] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
 
     def dispatch(self, frame: bytes, client_host: str) -> bytes | Answer | None:
         """The response frame, or an Answer to wait for, or None where no response is due."""
@@ -60,7 +59,7 @@ class Dispatcher:
         request = Request(api_key, api_version, client_id, client_host)
         result = endpoint.handler(self._broker, request, body)
         if endpoint.is_async:
-            result = self._run(result)
+            result = self._tasks.defer(result)
         if isinstance(result, Deferred):
             return Answer(result, lambda response: _frame(endpoint, correlation_id, response))
         if result is NO_RESPONSE:
@@ -103,17 +102,6 @@ class Dispatcher:
             has_request_tags=False,
             start=_FRAME_START,
         )
-
-    def _run(self, coroutine: Coroutine[Any, Any, Any]) -> Deferred:
-        deferred = Deferred(mutes=True)
-
-        async def resolve() -> None:
-            deferred.resolve(await coroutine)
-
-        task = asyncio.ensure_future(resolve())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return deferred
 
 
 def _frame(endpoint: Endpoint, correlation_id: int, response: Any) -> bytes:

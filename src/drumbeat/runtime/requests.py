@@ -4,7 +4,8 @@ A handler returns its response; or a `Deferred` that it resolves later; or `NO_R
 (Produce with acks=0). It may also be a coroutine function.
 """
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Coroutine
 from typing import Any, Final, NamedTuple
 
 
@@ -17,6 +18,9 @@ class Request(NamedTuple):
     client_host: str
 
 
+Listener = Callable[[Any, Exception | None], None]
+
+
 class _NoResponse:
     __slots__ = ()
 
@@ -25,33 +29,92 @@ NO_RESPONSE: Final = _NoResponse()
 
 
 class Deferred:
-    """An answer that will come later, by one call of `resolve`.
+    """An answer that will come later, by one call of `resolve` or `fail`.
 
     `mutes` says whether the connection handles its next request meanwhile. Waiting for a disk
     does not mute (pipelined producers share a sync); waiting for other clients does, as in
     Kafka, where a connection has one request in progress.
     """
 
-    __slots__ = ("_listener", "_response", "mutes", "on_abandoned")
+    __slots__ = ("_listener", "_result", "mutes", "on_abandoned")
 
     def __init__(self, *, mutes: bool) -> None:
         self.mutes = mutes
-        self.on_abandoned: Callable[[], None] | None = None  # the client went away
-        self._response: Any = None
-        self._listener: Callable[[Any], None] | None = None
+        self.on_abandoned: Callable[[], None] | None = None  # called if the client goes away
+        self._result: tuple[Any, Exception | None] | None = None
+        self._listener: Listener | None = None
+
+    @property
+    def is_settled(self) -> bool:
+        return self._result is not None
 
     def resolve(self, response: Any) -> None:
-        assert self._response is None, "resolved twice"
-        self._response = response
-        if self._listener is not None:
-            self._listener(response)
+        self._settle(response, None)
 
-    def when_resolved(self, listener: Callable[[Any], None]) -> None:
+    def fail(self, problem: Exception) -> None:
+        """A bug or a lost disk: the client gets no answer but a closed connection."""
+        self._settle(None, problem)
+
+    def when_settled(self, listener: Listener) -> None:
         self._listener = listener
-        if self._response is not None:
-            listener(self._response)
+        if self._result is not None:
+            listener(*self._result)
+
+    async def wait(self) -> Any:
+        """The response, for a coroutine that was given a Deferred."""
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+        def settle(response: Any, problem: Exception | None) -> None:
+            if future.cancelled():
+                return
+            if problem is None:
+                future.set_result(response)
+            else:
+                future.set_exception(problem)
+
+        self.when_settled(settle)
+        return await future
 
     def abandon(self) -> None:
         self._listener = None
-        if self.on_abandoned is not None:
+        if self.on_abandoned is not None and self._result is None:
             self.on_abandoned()
+
+    def _settle(self, response: Any, problem: Exception | None) -> None:
+        assert self._result is None, "settled twice"
+        self._result = (response, problem)
+        if self._listener is not None:
+            self._listener(response, problem)
+
+
+class Tasks:
+    """Background tasks, held so that none is lost, and cancelled together."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def spawn(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        task = asyncio.ensure_future(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def defer(self, coroutine: Coroutine[Any, Any, Any]) -> Deferred:
+        """The answer that `coroutine` will return."""
+        deferred = Deferred(mutes=True)
+
+        async def settle() -> None:
+            try:
+                response = await coroutine
+            except Exception as problem:  # noqa: BLE001 - the connection logs it and closes
+                deferred.fail(problem)
+            else:
+                deferred.resolve(response)
+
+        self.spawn(settle())
+        return deferred
+
+    async def cancel(self) -> None:
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

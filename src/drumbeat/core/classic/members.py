@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from drumbeat.core.deadline_keys import DeadlineKey, DeadlineKind
 from drumbeat.core.java_hash import java_hash
+from drumbeat.core.records import MemberMetadata
 from drumbeat.protocol.apis.join_group import JoinGroupRequestProtocol
 
 
@@ -26,14 +27,14 @@ class JoinedMember(NamedTuple):
     session_timeout_ms: int
     rebalance_timeout_ms: int
     protocols: tuple[JoinGroupRequestProtocol, ...]
-    # Derived once per join, because heartbeats and elections need them over and over.
+    # Derived once, because every heartbeat needs the one and every election the other.
     session_key: DeadlineKey
     id_hash: int
 
     def metadata(self, protocol_name: str | None) -> bytes:
-        for protocol in self.protocols:
-            if protocol.name == protocol_name:
-                return protocol.metadata
+        for name, metadata in self.protocols:
+            if name == protocol_name:
+                return metadata
         return b""
 
 
@@ -41,5 +42,16 @@ def session_key(group_id: str, member_id: str) -> DeadlineKey:
     return DeadlineKey(DeadlineKind.SESSION, group_id, member_id)
 
 
-def id_hash(member_id: str) -> int:
-    return java_hash(member_id)
+def restored_member(group_id: str, metadata: MemberMetadata, protocol_name: str) -> JoinedMember:
+    """A member as the log knows it: with the one protocol that was chosen."""
+    return JoinedMember(
+        member_id=metadata.member_id,
+        group_instance_id=metadata.group_instance_id,
+        client_id=metadata.client_id,
+        client_host=metadata.client_host,
+        session_timeout_ms=metadata.session_timeout_ms,
+        rebalance_timeout_ms=metadata.rebalance_timeout_ms,
+        protocols=(JoinGroupRequestProtocol(protocol_name, metadata.subscription),),
+        session_key=session_key(group_id, metadata.member_id),
+        id_hash=java_hash(metadata.member_id),
+    )

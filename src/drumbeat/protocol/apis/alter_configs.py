@@ -6,7 +6,7 @@ Deprecated by IncrementalAlterConfigs, still sent by older tools. v2 is flexible
 from typing import NamedTuple
 
 from drumbeat.protocol.api import Api, versions
-from drumbeat.protocol.schema import Int16, Int32, Int8
+from drumbeat.protocol.schema import Int8, Int16, Int32
 
 
 class AlterableConfig(NamedTuple):

@@ -1,4 +1,4 @@
-"""ConsumerGroupDescribe (key 69): groups of the consumer protocol (KIP-848) with members and epochs.
+"""ConsumerGroupDescribe (key 69): groups of the consumer protocol with members and epochs.
 
 v1 adds the member type.
 """
@@ -6,7 +6,7 @@ v1 adds the member type.
 from typing import Annotated, NamedTuple
 
 from drumbeat.protocol.api import Api, versions
-from drumbeat.protocol.schema import NULL_UUID, Int16, Int32, Int8, Uuid, V
+from drumbeat.protocol.schema import NULL_UUID, Int8, Int16, Int32, Uuid, V
 
 
 class ConsumerGroupDescribeRequest(NamedTuple):

@@ -1,4 +1,4 @@
-"""ConsumerGroupHeartbeat (key 68): membership, subscription and assignment of the consumer protocol (KIP-848).
+"""ConsumerGroupHeartbeat (key 68): membership in the consumer protocol (KIP-848).
 
 v1 adds regular expressions and member ids made by clients.
 """

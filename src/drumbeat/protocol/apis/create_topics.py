@@ -7,7 +7,7 @@ v7 returns the topic id.
 from typing import Annotated, NamedTuple
 
 from drumbeat.protocol.api import Api, versions
-from drumbeat.protocol.schema import NULL_UUID, Int16, Int32, Int8, Uuid, V
+from drumbeat.protocol.schema import NULL_UUID, Int8, Int16, Int32, Uuid, V
 
 
 class CreatableReplicaAssignment(NamedTuple):

@@ -6,7 +6,7 @@ v1 adds the endpoint type (KIP-919), v2 fenced brokers.
 from typing import Annotated, NamedTuple
 
 from drumbeat.protocol.api import Api, versions
-from drumbeat.protocol.schema import Int16, Int32, Int8, V
+from drumbeat.protocol.schema import Int8, Int16, Int32, V
 
 
 class DescribeClusterRequest(NamedTuple):

@@ -1,4 +1,4 @@
-"""DescribeConfigs (key 32): configuration of topics, brokers and groups, and where each value comes from.
+"""DescribeConfigs (key 32): configs of a resource and where each value comes from.
 
 v3 adds types and documentation. v4 is flexible.
 """
@@ -6,7 +6,7 @@ v3 adds types and documentation. v4 is flexible.
 from typing import Annotated, NamedTuple
 
 from drumbeat.protocol.api import Api, versions
-from drumbeat.protocol.schema import Int16, Int32, Int8, V
+from drumbeat.protocol.schema import Int8, Int16, Int32, V
 
 
 class DescribeConfigsResource(NamedTuple):

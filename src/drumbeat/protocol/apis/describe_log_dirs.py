@@ -1,6 +1,7 @@
 """DescribeLogDirs (key 35): where partitions are stored and how large they are.
 
-v2 is flexible. v3 adds a top-level error, v4 the size of the volume, v5 whether a directory is cordoned.
+v2 is flexible. v3 adds a top-level error, v4 the size of the volume,
+v5 whether a directory is cordoned.
 """
 
 from typing import Annotated, NamedTuple

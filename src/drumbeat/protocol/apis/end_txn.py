@@ -1,6 +1,7 @@
 """EndTxn (key 26): a transaction is committed or aborted.
 
-v2 may answer PRODUCER_FENCED. v3 is flexible. v5 returns the producer's id and raised epoch (KIP-890).
+v2 may answer PRODUCER_FENCED. v3 is flexible. v5 returns the producer's id and
+raised epoch (KIP-890).
 """
 
 from typing import Annotated, NamedTuple

@@ -8,7 +8,7 @@ v15 moves the replica id into a tag, v16 names new leaders, v17 and v18 concern 
 from typing import Annotated, NamedTuple
 
 from drumbeat.protocol.api import Api, versions
-from drumbeat.protocol.schema import NULL_UUID, Int16, Int32, Int64, Int8, Records, Uuid, V
+from drumbeat.protocol.schema import NULL_UUID, Int8, Int16, Int32, Int64, Records, Uuid, V
 
 
 class ReplicaState(NamedTuple):

@@ -6,7 +6,7 @@ v1 adds the key type, v3 is flexible, v4 asks for several keys at once. v6 adds 
 from typing import Annotated, NamedTuple
 
 from drumbeat.protocol.api import Api, versions
-from drumbeat.protocol.schema import Int16, Int32, Int8, V
+from drumbeat.protocol.schema import Int8, Int16, Int32, V
 
 
 class FindCoordinatorRequest(NamedTuple):

@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs (key 44): single configs are set, deleted, appended to or subtracted from.
+"""IncrementalAlterConfigs (key 44): single configs are set, deleted or edited.
 
 v1 is flexible.
 """
@@ -6,7 +6,7 @@ v1 is flexible.
 from typing import NamedTuple
 
 from drumbeat.protocol.api import Api, versions
-from drumbeat.protocol.schema import Int16, Int32, Int8
+from drumbeat.protocol.schema import Int8, Int16, Int32
 
 
 class AlterableConfig(NamedTuple):

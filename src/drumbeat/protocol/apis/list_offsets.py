@@ -1,13 +1,14 @@
-"""ListOffsets (key 2): offsets by timestamp; earliest, latest and maximum timestamp are negative ones.
+"""ListOffsets (key 2): offsets by timestamp; the special ones are negative.
 
 v2 adds the isolation level, v4 leader epochs. v6 is flexible. v7 adds the maximum timestamp (-3),
-v8 and v9 tiered storage's local and remote offsets (-4, -5), v10 a timeout, v11 pending upload (-6).
+v8 and v9 tiered storage's local and remote offsets (-4, -5), v10 a timeout,
+v11 pending upload (-6).
 """
 
 from typing import Annotated, NamedTuple
 
 from drumbeat.protocol.api import Api, versions
-from drumbeat.protocol.schema import Int16, Int32, Int64, Int8, V
+from drumbeat.protocol.schema import Int8, Int16, Int32, Int64, V
 
 
 class ListOffsetsPartition(NamedTuple):

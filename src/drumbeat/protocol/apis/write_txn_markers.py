@@ -6,7 +6,7 @@ v1 is flexible. v2 adds the transaction version (KIP-1228).
 from typing import Annotated, NamedTuple
 
 from drumbeat.protocol.api import Api, versions
-from drumbeat.protocol.schema import Int16, Int32, Int64, Int8, V
+from drumbeat.protocol.schema import Int8, Int16, Int32, Int64, V
 
 
 class WritableTxnMarkerTopic(NamedTuple):

@@ -1,5 +1,6 @@
 """Every key a server.properties may hold, and which broker keys stand in for one another."""
 
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -26,18 +27,32 @@ AUTHORIZER_KEYS = frozenset({"allow.everyone.if.no.acl.found", "super.users"})
 
 # Known to Kafka 3.9 and dropped by 4.0: files that lived through an upgrade still carry them.
 RETIRED_KEYS = frozenset(
-    """
-    auto.include.jmx.reporter broker.id.generation.enable control.plane.listener.name
-    controlled.shutdown.max.retries controlled.shutdown.retry.backoff.ms
-    delegation.token.master.key eligible.leader.replicas.enable group.coordinator.new.enable
-    group.share.enable group.share.max.groups inter.broker.protocol.version
-    leader.imbalance.per.broker.percentage log.message.downconversion.enable
-    log.message.format.version log.message.timestamp.difference.max.ms
-    metadata.log.segment.min.bytes offsets.commit.required.acks
-    password.encoder.cipher.algorithm password.encoder.iterations password.encoder.key.length
-    password.encoder.keyfactory.algorithm password.encoder.old.secret password.encoder.secret
-    reserved.broker.max.id
-    """.split()
+    {
+        "auto.include.jmx.reporter",
+        "broker.id.generation.enable",
+        "control.plane.listener.name",
+        "controlled.shutdown.max.retries",
+        "controlled.shutdown.retry.backoff.ms",
+        "delegation.token.master.key",
+        "eligible.leader.replicas.enable",
+        "group.coordinator.new.enable",
+        "group.share.enable",
+        "group.share.max.groups",
+        "inter.broker.protocol.version",
+        "leader.imbalance.per.broker.percentage",
+        "log.message.downconversion.enable",
+        "log.message.format.version",
+        "log.message.timestamp.difference.max.ms",
+        "metadata.log.segment.min.bytes",
+        "offsets.commit.required.acks",
+        "password.encoder.cipher.algorithm",
+        "password.encoder.iterations",
+        "password.encoder.key.length",
+        "password.encoder.keyfactory.algorithm",
+        "password.encoder.old.secret",
+        "password.encoder.secret",
+        "reserved.broker.max.id",
+    }
 )
 
 # Kafka hands whole key families to listeners, plug-ins and the ZooKeeper client of old; vendors'
@@ -91,6 +106,16 @@ _FAMILIES = {
     if synonym.name != "log.flush.scheduler.interval.ms"
 }
 
+_LISTENER_KEY = re.compile(r"listener\.name\.[^.]*\.(.*)")
+# Under a listener's prefix these stand behind the name of a SASL mechanism.
+_MECHANISM_KEYS = (
+    "sasl.jaas.config",
+    "sasl.login.callback.handler.class",
+    "sasl.login.class",
+    "sasl.server.callback.handler.class",
+    "connections.max.reauth.ms",
+)
+
 
 def is_known(name: str) -> bool:
     """Whether Kafka, old or new, or one of its plug-ins may be expected to know `name`."""
@@ -102,26 +127,27 @@ def is_known(name: str) -> bool:
     )
 
 
-def find(name: str) -> ConfigDef | None:
-    """The definition of `name`, if it is a broker key with one."""
-    return BROKER_KEYS[name] if name in BROKER_KEYS else None
-
-
 def synonyms_of(name: str) -> tuple[str, ...]:
     """The keys that decide about `name`, in order of precedence."""
-    family = _FAMILIES.get(name)
-    return (name,) if family is None else tuple(synonym.name for synonym in family)
+    if (family := _FAMILIES.get(name)) is not None:
+        return tuple(synonym.name for synonym in family)
+    if (listener_key := _LISTENER_KEY.fullmatch(name)) is not None:
+        base = listener_key[1]
+        return name, next((key for key in _MECHANISM_KEYS if base.endswith(key)), base)
+    return (name,)
+
+
+def definition_of(name: str) -> ConfigDef | None:
+    """The definition of `name`, or of the key that it specialises for one listener."""
+    return next((BROKER_KEYS[key] for key in synonyms_of(name) if key in BROKER_KEYS), None)
 
 
 def effective_value(name: str, settings: Mapping[str, str]) -> ConfigValue:
     """The value in force for broker key `name` when exactly `settings` are set."""
-    value: ConfigValue = None
     for synonym in SYNONYMS.get(name, (Synonym(name),)):
         definition = BROKER_KEYS[synonym.name]
         text = settings.get(synonym.name, definition.default)
         if text is not None:
             value = definition.parse(text)
-            return (
-                value * synonym.factor if isinstance(value, int) and synonym.factor != 1 else value
-            )
-    return value
+            return int(text) * synonym.factor if synonym.factor != 1 else value
+    return None

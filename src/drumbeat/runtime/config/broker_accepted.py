@@ -1,4 +1,4 @@
-"""Broker keys that Kafka 4.3 knows and Drumbeat has no use for: server, logs, replication, quorum."""
+"""Broker keys Kafka 4.3 knows and Drumbeat has no use for: server, logs, replication, quorum."""
 
 from drumbeat.runtime.config.table import Section
 

@@ -1,4 +1,4 @@
-"""Broker keys of Kafka features that Drumbeat does not have: share and streams groups, tiered storage."""
+"""Broker keys of what Drumbeat does not have: share groups, streams groups, tiered storage."""
 
 from drumbeat.runtime.config.table import Section
 

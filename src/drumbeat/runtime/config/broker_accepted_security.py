@@ -1,4 +1,4 @@
-"""Broker keys of Kafka's security: TLS, SASL, delegation tokens and authorization."""
+"""Broker keys of Kafka's security, unused so far: authentication, authorization and TLS."""
 
 from drumbeat.runtime.config.table import Section
 

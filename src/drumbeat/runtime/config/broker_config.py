@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from drumbeat.runtime.config.broker import synonyms_of
 from drumbeat.runtime.config.listeners import Endpoint
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -24,7 +25,15 @@ class ConfigLayers(NamedTuple):
     """AlterConfigs for this broker."""
 
     def merged(self) -> dict[str, str]:
-        return {**self.static, **self.dynamic_default, **self.dynamic_broker}
+        """What is in force of all that is set."""
+        settings = dict(self.static)
+        for layer in (self.dynamic_default, self.dynamic_broker):
+            for key in layer:
+                # A change wins over every name its value goes by, whatever their precedence.
+                for synonym in synonyms_of(key):
+                    settings.pop(synonym, None)
+            settings.update(layer)
+        return settings
 
     def __repr__(self) -> str:
         # Values may be passwords; names never are.
@@ -128,5 +137,13 @@ FOLDED_KEYS = {
 
 # Attributes that take more than their own key's text to work out.
 DERIVED_ATTRIBUTES = frozenset(
-    {"node_id", "listeners", "advertised_listeners", "log_dir", "log_retention_ms", "layers"}
+    {
+        "node_id",
+        "listeners",
+        "advertised_listeners",
+        "log_dir",
+        "log_retention_ms",
+        "group_consumer_assignors",
+        "layers",
+    }
 )

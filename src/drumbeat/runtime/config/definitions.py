@@ -7,7 +7,7 @@ DescribeConfigs answers in Kafka's text form.
 import re
 from collections.abc import Callable
 from enum import IntEnum
-from math import isinf
+from math import inf, isinf
 from typing import NamedTuple
 
 from drumbeat.runtime.config.rules import ConfigValue, Rule
@@ -104,7 +104,8 @@ def _format_double(value: float) -> str:
 
 
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]+")
-_DECIMAL_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+# Java also takes the suffixes of its float and double literals.
+_DECIMAL_NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[fFdD]?")
 _BOOLEANS = {"true": True, "false": False}
 
 
@@ -123,9 +124,8 @@ def _parse_whole_number(text: str) -> int:
 
 
 def _parse_decimal_number(text: str) -> float:
-    if _DECIMAL_NUMBER.fullmatch(text) is None:
-        raise ValueError(text)
-    value = float(text)
+    number = _DECIMAL_NUMBER.fullmatch(text)
+    value = float(number[1]) if number is not None else inf
     if isinf(value):
         raise ValueError(text)
     return value
@@ -134,10 +134,11 @@ def _parse_decimal_number(text: str) -> float:
 def _parse_list(text: str) -> tuple[str, ...]:
     if not text:
         return ()
-    elements = tuple(element.strip() for element in text.split(","))
-    if "" in elements or len(set(elements)) != len(elements):
+    # Kafka drops repetitions and refuses empty elements.
+    elements = dict.fromkeys(element.strip() for element in text.split(","))
+    if "" in elements:
         raise ValueError(text)
-    return elements
+    return tuple(elements)
 
 
 _PARSERS: dict[ConfigType, Callable[[str], ConfigValue]] = {
@@ -160,7 +161,7 @@ _NOUNS = {
     ConfigType.SHORT: "whole number",
     ConfigType.LONG: "whole number",
     ConfigType.DOUBLE: "decimal number",
-    ConfigType.LIST: "comma-separated list without empty or repeated elements",
+    ConfigType.LIST: "comma-separated list without empty elements",
     ConfigType.CLASS: "class name",
     ConfigType.PASSWORD: "password",
     ConfigType.UNKNOWN: "string",

@@ -1,8 +1,8 @@
 """Java's .properties text, the format of server.properties, read as java.util.Properties does.
 
-Pure on text. Comments start with ``#`` or ``!``; a key ends at the first bare ``=``, ``:`` or blank;
-a line that ends in an odd number of backslashes continues on the next; ``\\uXXXX``, ``\\t``, ``\\n``,
-``\\r`` and ``\\f`` are the escapes with a meaning, any other escaped character is itself.
+Pure on text. Comments start with ``#`` or ``!``; a key ends at the first bare ``=``, ``:`` or
+blank; a line that ends in an odd number of backslashes continues on the next; ``\\uXXXX``, ``\\t``,
+``\\n``, ``\\r`` and ``\\f`` are escapes with a meaning, any other escaped character is itself.
 """
 
 import re

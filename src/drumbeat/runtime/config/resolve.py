@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from drumbeat.runtime.config.broker import BROKER_KEYS, effective_value
 from drumbeat.runtime.config.broker_config import DERIVED_ATTRIBUTES, BrokerConfig, ConfigLayers
+from drumbeat.runtime.config.checks import contradictions
 from drumbeat.runtime.config.definitions import ConfigValueError
 from drumbeat.runtime.config.listeners import (
     Listeners,
@@ -24,7 +25,7 @@ class ConfigProblem(NamedTuple):
     message: str
 
 
-class ConfigProblems(ValueError):
+class ConfigProblemsError(ValueError):
     """Everything wrong with a configuration."""
 
     def __init__(self, problems: list[ConfigProblem]) -> None:
@@ -40,10 +41,10 @@ class Resolved(NamedTuple):
 
 
 def resolve(layers: ConfigLayers) -> Resolved:
-    """The configuration in force, or ConfigProblems naming all that is wrong."""
+    """The configuration in force, or ConfigProblemsError naming all that is wrong."""
     settings = layers.merged()
     if problems := _unparsable(settings):
-        raise ConfigProblems(problems)
+        raise ConfigProblemsError(problems)
     attributes: dict[str, Any] = {
         attribute: effective_value(attribute.replace("_", "."), settings)
         for attribute in BrokerConfig._fields
@@ -54,9 +55,9 @@ def resolve(layers: ConfigLayers) -> Resolved:
             attributes |= derive(settings)
         except ConfigValueError as error:
             problems.append(_problem(str(error)))
-    problems += [_problem(message) for check in _CHECKS if (message := check(attributes))]
+    problems += [_problem(message) for message in contradictions(attributes)]
     if problems:
-        raise ConfigProblems(problems)
+        raise ConfigProblemsError(problems)
     return Resolved(BrokerConfig(**attributes, layers=layers), _notes(settings))
 
 
@@ -104,6 +105,18 @@ def _derive_retention(settings: Mapping[str, str]) -> dict[str, Any]:
     return {"log_retention_ms": max(retention_ms, -1)}
 
 
+def _derive_assignors(settings: Mapping[str, str]) -> dict[str, Any]:
+    key = "group.consumer.assignors"
+    assignors = effective_value(key, settings)
+    assert isinstance(assignors, tuple)
+    # Kafka takes a short name or the class behind it.
+    names = tuple(_ASSIGNOR_CLASSES.get(assignor, assignor) for assignor in assignors)
+    if unknown := [name for name in names if name not in _ASSIGNOR_CLASSES.values()]:
+        known = ", ".join(_ASSIGNOR_CLASSES.values())
+        raise ConfigValueError(f"{key}: expected assignors out of {known}, got {unknown[0]!r}")
+    return {"group_consumer_assignors": names}
+
+
 def _derive_listeners(settings: Mapping[str, str]) -> dict[str, Any]:
     listeners = _listeners(settings)
     return {"listeners": listeners.bound, "advertised_listeners": listeners.advertised}
@@ -138,69 +151,15 @@ def _notes(settings: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(notes)
 
 
+_ASSIGNOR_CLASSES = {
+    "org.apache.kafka.coordinator.group.assignor.UniformAssignor": "uniform",
+    "org.apache.kafka.coordinator.group.assignor.RangeAssignor": "range",
+}
+
 _DERIVATIONS: tuple[Callable[[Mapping[str, str]], dict[str, Any]], ...] = (
     _derive_node_id,
     _derive_log_dir,
     _derive_retention,
     _derive_listeners,
-)
-
-
-def _in_order(*keys: str, strictly: bool = False) -> Callable[[Mapping[str, Any]], str | None]:
-    """A check that the values of `keys` do not descend."""
-
-    def check(attributes: Mapping[str, Any]) -> str | None:
-        values = [(key, attributes[key.replace(".", "_")]) for key in keys]
-        for (low_key, low), (high_key, high) in zip(values, values[1:], strict=False):
-            if low > high or (strictly and low == high):
-                bound = "less than" if strictly else "at most"
-                return f"{low_key}: expected {bound} {high_key} ({high}), got {low}"
-        return None
-
-    return check
-
-
-def _min_value_max(name: str) -> Callable[[Mapping[str, Any]], str | None]:
-    prefix = "group.consumer"
-    return _in_order(f"{prefix}.min.{name}", f"{prefix}.{name}", f"{prefix}.max.{name}")
-
-
-def _check_roll(attributes: Mapping[str, Any]) -> str | None:
-    roll_ms = attributes["log_roll_ms"]
-    return None if roll_ms >= 1 else f"log.roll.ms: expected at least 1, got {roll_ms}"
-
-
-def _check_queued_bytes(attributes: Mapping[str, Any]) -> str | None:
-    queued, largest = (
-        attributes[name] for name in ("queued_max_request_bytes", "socket_request_max_bytes")
-    )
-    if queued <= 0 or queued >= largest:
-        return None
-    return (
-        "queued.max.request.bytes: expected -1 or at least "
-        f"socket.request.max.bytes ({largest}), got {queued}"
-    )
-
-
-def _check_protocols(attributes: Mapping[str, Any]) -> str | None:
-    protocols = attributes["group_coordinator_rebalance_protocols"]
-    if "classic" in protocols:
-        return None
-    return f"group.coordinator.rebalance.protocols: expected classic in it, got {protocols}"
-
-
-# The cross-key checks of KafkaConfig.validateValues and GroupCoordinatorConfig, for keys in use.
-_CHECKS: tuple[Callable[[Mapping[str, Any]], str | None], ...] = (
-    _check_roll,
-    _check_queued_bytes,
-    _check_protocols,
-    _in_order("group.min.session.timeout.ms", "group.max.session.timeout.ms"),
-    _min_value_max("session.timeout.ms"),
-    _min_value_max("heartbeat.interval.ms"),
-    _min_value_max("assignment.interval.ms"),
-    _in_order(
-        "group.consumer.heartbeat.interval.ms",
-        "group.consumer.session.timeout.ms",
-        strictly=True,
-    ),
+    _derive_assignors,
 )

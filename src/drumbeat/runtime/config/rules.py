@@ -1,7 +1,7 @@
-"""What a configuration value must satisfy, written as Kafka's documentation writes it.
+"""What a configuration value must satisfy, in the notation of the key tables.
 
-A rule is short text in the key tables: ``1..`` (at least 1), ``0..1`` (between), ``-1|1..9`` (either),
-``{a,b}`` (one of), ``{A,B}i`` (one of, in any case), ``nonempty`` and ``replicas``.
+A rule is short text: ``1..`` (at least 1), ``0..1`` (between), ``-1|1..9``
+(either), ``{a,b}`` (one of), ``{A,B}i`` (one of, in any case), ``nonempty`` and ``replicas``.
 """
 
 import re

@@ -1,7 +1,7 @@
 """The notation of the key tables, and a mapping over them that parses a row when it is asked for.
 
-A row is ``name type default [rule] [flags]``; ``null`` is no default, ``""`` an empty one. The flags
-are ``dynamic``, ``internal`` and ``server=<broker key>``. Indented lines under a row document it.
+A row is ``name type default [rule] [flags]``; ``null`` is no default, ``""`` an empty one. Flags:
+``dynamic``, ``internal`` and ``server=<broker key>``. Indented lines under a row document it.
 Text costs nothing at import: a start-up needs some eighty of the four hundred rows.
 """
 
@@ -34,6 +34,9 @@ class ConfigTable(Mapping[str, ConfigDef]):
             is_used, lines = self._rows[name]
             found = self._parsed[name] = _parse_row(lines, is_used=is_used)
         return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._rows
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._rows)

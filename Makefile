@@ -1,0 +1,53 @@
+# Every command of the project. `make help` lists them.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help setup fix check test demo docs interop bench clean
+
+help:  ## list the commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP)  ## make the virtual environment .venv with everything the other commands need
+
+$(STAMP): pyproject.toml requirements/dev.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; set PYTHON=")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $(STAMP)
+
+fix: $(STAMP)  ## format and apply safe fixes
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+check: $(STAMP)  ## format, lint, types, import directions, house rules
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -q -p no:cacheprovider tests/test_tidy.py
+
+test: $(STAMP)  ## all that is fast and deterministic, real Python clients included
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+
+demo: $(STAMP)  ## watch it work
+	$(BIN)/drumbeat demo
+
+docs: $(STAMP)  ## rewrite the generated pages of docs/
+	$(BIN)/python docs/generate.py
+
+interop: $(STAMP)  ## clients and tools from other registries than PyPI; says what it skips
+	$(BIN)/python -m pytest -q -m interop -rs tests/interop
+
+bench: $(STAMP)  ## the benchmarks, side by side with what they are compared to
+	$(BIN)/python benchmarks/codec.py
+	$(BIN)/python benchmarks/record_batches.py
+	$(BIN)/python benchmarks/log_append.py
+
+clean:  ## remove the virtual environment and all caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist

@@ -1,0 +1,77 @@
+"""DescribeGroups: what a classic group looks like right now."""
+
+from __future__ import annotations
+
+from drumbeat.core.classic.election import in_map_order
+from drumbeat.core.classic.group import ClassicGroupView
+from drumbeat.core.classic.group_state import GroupState
+from drumbeat.core.outcome import Context, Outcome, Reply
+from drumbeat.core.session import View
+from drumbeat.protocol.apis.describe_groups import (
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
+from drumbeat.protocol.errors import ErrorCode
+
+_REPORTS_ABSENT_GROUPS = 6  # first version that says GROUP_ID_NOT_FOUND (KIP-1043)
+
+# READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS, each a bit: all that exist for a group
+ALL_GROUP_OPERATIONS = 3400
+
+
+def describe_groups(view: View, context: Context, request: DescribeGroupsRequest) -> Outcome:
+    groups = tuple(_describe(view, context, request, group_id) for group_id in request.groups)
+    return Outcome(replies=(Reply(context.request_id, DescribeGroupsResponse(groups=groups)),))
+
+
+def _describe(
+    view: View, context: Context, request: DescribeGroupsRequest, group_id: str
+) -> DescribedGroup:
+    durable = view.groups.get(group_id)
+    if durable is None:
+        return _absent(context, group_id)
+    group = view.live_groups.get(group_id)
+    described = DescribedGroup(
+        group_id=group_id, group_state=GroupState.EMPTY, protocol_type=durable.protocol_type
+    )
+    if group is not None:
+        described = described._replace(
+            group_state=group.state,
+            protocol_type=group.protocol_type,
+            protocol_data=_protocol_data(group),
+            members=_members(group),
+        )
+    if request.include_authorized_operations:
+        described = described._replace(authorized_operations=ALL_GROUP_OPERATIONS)
+    return described
+
+
+def _absent(context: Context, group_id: str) -> DescribedGroup:
+    described = DescribedGroup(group_id=group_id, group_state=GroupState.DEAD)
+    if context.api_version < _REPORTS_ABSENT_GROUPS:
+        return described
+    return described._replace(
+        error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=f"Group {group_id} not found."
+    )
+
+
+def _protocol_data(group: ClassicGroupView) -> str:
+    return group.protocol_name or "" if group.state is GroupState.STABLE else ""
+
+
+def _members(group: ClassicGroupView) -> tuple[DescribedGroupMember, ...]:
+    """Metadata only of a Stable group; assignments for as long as they are remembered."""
+    is_stable = group.state is GroupState.STABLE
+    return tuple(
+        DescribedGroupMember(
+            member_id=member.member_id,
+            group_instance_id=member.group_instance_id,
+            client_id=member.client_id,
+            client_host=member.client_host,
+            member_metadata=member.metadata(group.protocol_name) if is_stable else b"",
+            member_assignment=group.assignments.get(member.member_id, b""),
+        )
+        for member in in_map_order(group)
+    )

@@ -1,0 +1,168 @@
+"""OffsetCommit: a group's positions are stored.
+
+A partition that does not exist costs only itself; a refusal by the group costs the whole request.
+A member that commits is alive, so its session deadline moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from drumbeat.core.classic.group import ClassicGroupView
+from drumbeat.core.classic.validation import fencing_events
+from drumbeat.core.effects import Effect, SetDeadline
+from drumbeat.core.events import GroupEvent
+from drumbeat.core.offsets.admin_events import reset_events
+from drumbeat.core.offsets.commit import (
+    expire_timestamp_ms,
+    fits_one_batch,
+    is_metadata_too_large,
+)
+from drumbeat.core.offsets.commit_check import commit_refusal
+from drumbeat.core.offsets.topic_check import merged
+from drumbeat.core.outcome import Context, Outcome, Reply
+from drumbeat.core.records import OffsetCommitRecord
+from drumbeat.core.session import View
+from drumbeat.protocol.apis.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from drumbeat.protocol.errors import ErrorCode
+
+_TOPIC_IDS_SINCE = 10
+
+_Topic: TypeAlias = tuple[str, bytes]  # name and id as the request gives them; one is empty
+_Answers: TypeAlias = list[OffsetCommitResponsePartition]
+
+
+class _Accepted(NamedTuple):
+    """A topic that exists, with those of its partitions that do."""
+
+    asked: _Topic
+    name: str
+    topic_id: bytes
+    partitions: Sequence[OffsetCommitRequestPartition]
+
+
+def offset_commit(view: View, context: Context, request: OffsetCommitRequest) -> Outcome:
+    refused: dict[_Topic, _Answers] = {}
+    accepted: list[_Accepted] = []
+    for topic in request.topics:
+        _check_topic(context, topic, accepted, refused)
+    if not accepted:
+        return _outcome(context, merged(refused, ()))
+    group = view.live_groups.get(request.group_id)
+    error = commit_refusal(view, context, group, request)
+    if error is not None:
+        sender = (request.group_id, request.member_id, request.group_instance_id)
+        events = fencing_events(context, error, *sender)
+        return _outcome(context, _everywhere(request, error), events=events)
+    effects = _session_effects(context, group, request.member_id)
+    answers, records = _commit(context, request, accepted)
+    if not fits_one_batch(context.config, request.group_id, records):
+        refusal = _everywhere(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+        return _outcome(context, refusal, effects=effects)
+    events = () if effects else reset_events(view, context, request.group_id, records)
+    return _outcome(context, merged(refused, answers), records, effects, events)
+
+
+def _check_topic(
+    context: Context,
+    topic: OffsetCommitRequestTopic,
+    accepted: list[_Accepted],
+    refused: dict[_Topic, _Answers],
+) -> None:
+    name, topic_id, partitions = topic
+    asked = (name, topic_id)
+    if context.api_version >= _TOPIC_IDS_SINCE:
+        found = context.topics.topic_name(topic_id)
+        if found is None:
+            _refuse(refused, asked, partitions, ErrorCode.UNKNOWN_TOPIC_ID)
+            return
+        name = found
+    count = context.topics.partition_count(name) or 0
+    known = [partition for partition in partitions if 0 <= partition[0] < count]
+    if len(known) < len(partitions):
+        unknown = (partition for partition in partitions if not 0 <= partition[0] < count)
+        _refuse(refused, asked, unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if known:
+        accepted.append(_Accepted(asked, name, context.topics.topic_id(name), known))
+
+
+def _refuse(
+    refused: dict[_Topic, _Answers],
+    topic: _Topic,
+    partitions: Iterable[OffsetCommitRequestPartition],
+    error: ErrorCode,
+) -> None:
+    answers = (OffsetCommitResponsePartition(p.partition_index, error) for p in partitions)
+    refused.setdefault(topic, []).extend(answers)
+
+
+def _commit(
+    context: Context, request: OffsetCommitRequest, accepted: Iterable[_Accepted]
+) -> tuple[list[tuple[_Topic, _Answers]], list[OffsetCommitRecord]]:
+    group_id, now_ms = request.group_id, context.now_ms
+    expire_ms = expire_timestamp_ms(now_ms, request.retention_time_ms)
+    records: list[OffsetCommitRecord] = []
+    answers: list[tuple[_Topic, _Answers]] = []
+    for asked, name, topic_id, partitions in accepted:
+        answer: _Answers = []
+        for index, offset, leader_epoch, metadata in partitions:
+            if metadata and is_metadata_too_large(metadata, context.config):
+                error = ErrorCode.OFFSET_METADATA_TOO_LARGE
+                answer.append(OffsetCommitResponsePartition(index, error))
+                continue
+            answer.append(OffsetCommitResponsePartition(index))
+            position = (offset, leader_epoch, metadata or "")
+            record = OffsetCommitRecord(
+                group_id, name, index, *position, now_ms, expire_ms, topic_id
+            )
+            records.append(record)
+        answers.append((asked, answer))
+    return answers, records
+
+
+def _session_effects(
+    context: Context, group: ClassicGroupView | None, member_id: str
+) -> tuple[Effect, ...]:
+    """Nothing for a commit from outside: an Empty group has no members."""
+    member = None if group is None else group.members.get(member_id)
+    if member is None:
+        return ()
+    return (SetDeadline(member.session_key, context.now_ms + member.session_timeout_ms),)
+
+
+def _everywhere(
+    request: OffsetCommitRequest, error: ErrorCode
+) -> Sequence[tuple[_Topic, _Answers]]:
+    """The same error on every partition of the request, whatever was found out about it."""
+    return [
+        (
+            (name, topic_id),
+            [OffsetCommitResponsePartition(p.partition_index, error) for p in partitions],
+        )
+        for name, topic_id, partitions in request.topics
+    ]
+
+
+def _outcome(
+    context: Context,
+    answers: Sequence[tuple[_Topic, _Answers]],
+    records: Sequence[OffsetCommitRecord] = (),
+    effects: tuple[Effect, ...] = (),
+    events: tuple[GroupEvent, ...] = (),
+) -> Outcome:
+    topics = tuple(
+        [
+            OffsetCommitResponseTopic(name, topic_id, tuple(partitions))
+            for (name, topic_id), partitions in answers
+        ]
+    )
+    reply = Reply(context.request_id, OffsetCommitResponse(0, topics))
+    return Outcome(tuple(records), (reply,), effects, events)

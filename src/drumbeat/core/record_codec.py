@@ -1,0 +1,271 @@
+"""Records to the bytes that Kafka's coordinator writes, and back.
+
+A key is an int16 record type and a plain message; a value is an int16 version and a message; a
+null value is a tombstone. A type that is not known is an UnknownRecord: newer software may have
+written it. A value of a known type that cannot be read is a RecordError: skipping it would
+serve a state that is not the log's.
+"""
+
+import struct
+from collections.abc import Iterable
+from functools import lru_cache
+from sys import intern
+from typing import Annotated, Any, NamedTuple, TypeAlias, assert_never
+
+from drumbeat.core.modern_records import (
+    LAYOUTS,
+    ConsumerGroupMemberMetadataValue,
+    NativeMemberMetadataValue,
+)
+from drumbeat.core.offset_codec import (
+    KEY_CACHED_BYTES_MAX,
+    KEYS_CACHED,
+    LEGACY_VERSIONS,
+    STRING_BYTES_MAX,
+    OffsetKey,
+    decode_offset_value,
+    encode_offset_key,
+    encode_offset_value,
+)
+from drumbeat.core.records import (
+    NO_STATE_TIMESTAMP,
+    GroupMetadataRecord,
+    GroupMetadataTombstone,
+    MemberMetadata,
+    ModernGroupRecord,
+    OffsetCommitRecord,
+    OffsetCommitTombstone,
+    Record,
+    RecordError,
+    RecordType,
+    UnknownRecord,
+)
+from drumbeat.protocol.compiler import decoder, encoder
+from drumbeat.protocol.errors import ProtocolError
+from drumbeat.protocol.schema import Int32, Int64, V
+
+GROUP_METADATA_VERSIONS = range(5)
+_GROUP_METADATA_WRITTEN = 3
+_GROUP_METADATA_FLEXIBLE = 4
+
+BATCH_OVERHEAD_BYTES = 61
+RECORD_OVERHEAD_BYTES = 21  # lengths, deltas and flags of one record at their widest
+
+_INT16 = struct.Struct(">h")
+_NO_TIMEOUT = -1
+
+
+class LegacyOffsetKey(OffsetKey):
+    """Type 0: from before Kafka 0.9. The same fields, but only value version 0 follows it."""
+
+
+class GroupMetadataKey(NamedTuple):
+    group_id: str = ""
+
+
+class MemberMetadataValue(NamedTuple):
+    member_id: str = ""
+    group_instance_id: Annotated[str | None, V(3)] = None
+    client_id: str = ""
+    client_host: str = ""
+    rebalance_timeout: Annotated[Int32, V(1)] = _NO_TIMEOUT
+    session_timeout: Int32 = 0
+    subscription: bytes = b""
+    assignment: bytes = b""
+
+
+class GroupMetadataValue(NamedTuple):
+    protocol_type: str = ""
+    generation: Int32 = 0
+    protocol: str | None = None
+    leader: str | None = None
+    current_state_timestamp: Annotated[Int64, V(2)] = NO_STATE_TIMESTAMP
+    members: tuple[MemberMetadataValue, ...] = ()
+
+
+class _ModernKey(NamedTuple):
+    record_type: RecordType
+    group_id: str
+
+
+class _UnknownKey(NamedTuple):
+    record_type: int
+
+
+_Key: TypeAlias = OffsetKey | GroupMetadataKey | _ModernKey | _UnknownKey
+
+
+def encode(record: Record) -> tuple[bytes, bytes | None]:
+    """Key and value, byte for byte what Kafka 4.3 writes. RecordError if a string is too long."""
+    if isinstance(record, OffsetCommitRecord):
+        return encode_offset_key(record[0], record[1], record[2]), encode_offset_value(record)
+    match record:
+        case OffsetCommitTombstone():
+            return encode_offset_key(*record), None
+        case GroupMetadataRecord():
+            return _encode_group_key(record.group_id), _encode_group_value(record)
+        case GroupMetadataTombstone():
+            return _encode_group_key(record.group_id), None
+        case ModernGroupRecord() | UnknownRecord():
+            return record.key, record.value
+        case _:
+            assert_never(record)
+
+
+def decode(key: bytes | None, value: bytes | None) -> Record:
+    if key is None or len(key) < _INT16.size:
+        raise RecordError(f"record key {key!r} has no type")
+    parsed = _read_key(key) if len(key) <= KEY_CACHED_BYTES_MAX else _read_key.__wrapped__(key)
+    if type(parsed) is OffsetKey and value is not None:
+        return decode_offset_value(parsed, value)
+    match parsed:
+        case OffsetKey():
+            return _decode_legacy_or_tombstone(parsed, value)
+        case GroupMetadataKey():
+            return _decode_group(parsed.group_id, value)
+        case _ModernKey():
+            if value is not None:
+                read_modern_value(parsed.record_type, value)
+            return ModernGroupRecord(parsed.record_type, parsed.group_id, key, value)
+        case _UnknownKey():
+            return UnknownRecord(parsed.record_type, key, value)
+        case _:
+            assert_never(parsed)
+
+
+def read_modern_key(record_type: RecordType, key: bytes) -> tuple[Any, ...]:
+    """The key of a ModernGroupRecord as one of the messages in `core.modern_records`."""
+    return _read(LAYOUTS[record_type].key, 0, False, key)
+
+
+def read_modern_value(record_type: RecordType, value: bytes) -> tuple[Any, ...]:
+    """The value of a ModernGroupRecord as one of the messages in `core.modern_records`."""
+    version = _version(record_type.name, value)
+    if version != 0:
+        raise RecordError(f"{record_type.name} value has unknown version {version}")
+    message = LAYOUTS[record_type].value
+    if message is not ConsumerGroupMemberMetadataValue:
+        return _read(message, 0, True, value)
+    try:
+        return _read(message, 0, True, value)
+    except RecordError:
+        native = _read(NativeMemberMetadataValue, 0, True, value)
+        return ConsumerGroupMemberMetadataValue(*native[:-1])
+
+
+def fits_in_batch(records: Iterable[Record], batch_bytes_max: int) -> bool:
+    """Whether these records can be written, and together stay within one batch of that size."""
+    size = BATCH_OVERHEAD_BYTES
+    try:
+        for record in records:
+            key, value = encode(record)
+            size += RECORD_OVERHEAD_BYTES + len(key) + len(value or b"")
+    except RecordError:
+        return False
+    return size <= batch_bytes_max
+
+
+# -- keys -----------------------------------------------------------------------------------------
+
+
+@lru_cache(KEYS_CACHED)
+def _read_key(key: bytes) -> _Key:
+    (record_type,) = _INT16.unpack_from(key)
+    match record_type:
+        case RecordType.OFFSET_COMMIT | RecordType.LEGACY_OFFSET_COMMIT:
+            group_id, topic, partition = _read(OffsetKey, 0, False, key)
+            is_legacy = record_type == RecordType.LEGACY_OFFSET_COMMIT
+            made = LegacyOffsetKey if is_legacy else OffsetKey
+            return made(intern(group_id), intern(topic), partition)
+        case RecordType.GROUP_METADATA:
+            return GroupMetadataKey(*_read(GroupMetadataKey, 0, False, key))
+        case _ if record_type in LAYOUTS:
+            modern_type = RecordType(record_type)
+            return _ModernKey(modern_type, read_modern_key(modern_type, key)[0])
+        case _:
+            return _UnknownKey(record_type)
+
+
+def _decode_legacy_or_tombstone(key: OffsetKey, value: bytes | None) -> Record:
+    if value is None:
+        return OffsetCommitTombstone(*key)
+    version = _version("legacy offset commit", value)
+    if version not in LEGACY_VERSIONS:
+        raise RecordError(f"legacy offset commit value has unknown version {version}")
+    return decode_offset_value(OffsetKey(*key), value)
+
+
+# -- classic groups -------------------------------------------------------------------------------
+
+
+def _encode_group_key(group_id: str) -> bytes:
+    _check_strings(group_id)
+    body = encoder(GroupMetadataKey, 0, False)(GroupMetadataKey(group_id))
+    return _INT16.pack(RecordType.GROUP_METADATA) + body
+
+
+def _encode_group_value(record: GroupMetadataRecord) -> bytes:
+    _check_strings(record.protocol_type, record.protocol_name, record.leader)
+    for member in record.members:
+        _check_strings(*member[:4])
+    value = GroupMetadataValue(
+        protocol_type=record.protocol_type,
+        generation=record.generation_id,
+        protocol=record.protocol_name,
+        leader=record.leader,
+        current_state_timestamp=record.state_timestamp_ms,
+        members=tuple(MemberMetadataValue(*member) for member in record.members),
+    )
+    encode_value = encoder(GroupMetadataValue, _GROUP_METADATA_WRITTEN, False)
+    return _INT16.pack(_GROUP_METADATA_WRITTEN) + encode_value(value)
+
+
+def _decode_group(group_id: str, value: bytes | None) -> Record:
+    if value is None:
+        return GroupMetadataTombstone(group_id)
+    version = _version("group metadata", value)
+    if version not in GROUP_METADATA_VERSIONS:
+        raise RecordError(f"group metadata value has unknown version {version}")
+    is_flexible = version >= _GROUP_METADATA_FLEXIBLE
+    group = GroupMetadataValue(*_read(GroupMetadataValue, version, is_flexible, value))
+    return GroupMetadataRecord(
+        group_id=group_id,
+        protocol_type=group.protocol_type,
+        generation_id=group.generation,
+        protocol_name=group.protocol,
+        leader=group.leader,
+        state_timestamp_ms=group.current_state_timestamp,
+        members=tuple(map(_member, group.members)),
+    )
+
+
+def _member(value: MemberMetadataValue) -> MemberMetadata:
+    # Version 0 comes from when a rebalance waited as long as the session lasted.
+    if value.rebalance_timeout == _NO_TIMEOUT:
+        value = value._replace(rebalance_timeout=value.session_timeout)
+    return MemberMetadata(*value)
+
+
+# -- shared ---------------------------------------------------------------------------------------
+
+
+def _version(name: str, value: bytes) -> int:
+    if len(value) < _INT16.size:
+        raise RecordError(f"{name} value of {len(value)} bytes has no version")
+    (version,) = _INT16.unpack_from(value)
+    return int(version)
+
+
+def _read(message: type[Any], version: int, is_flexible: bool, data: bytes) -> tuple[Any, ...]:
+    """`data` behind its leading int16, as `message`."""
+    try:
+        fields: tuple[Any, ...] = decoder(message, version, is_flexible)(data, _INT16.size)
+    except ProtocolError as problem:
+        raise RecordError(str(problem)) from None
+    return fields
+
+
+def _check_strings(*texts: str | None) -> None:
+    for text in texts:
+        if text is not None and len(text.encode()) > STRING_BYTES_MAX:
+            raise RecordError(f"a string of more than {STRING_BYTES_MAX} bytes")

@@ -1,0 +1,86 @@
+"""Kafka's checkpoint files: a version line, a count line, then one entry per line, as text.
+
+`leader-epoch-checkpoint` in each partition's directory is also our epoch file. The start offset
+is kept per partition, in a file of the same name and form that Kafka keeps one level up for all
+partitions: its owner alone writes it, and a directory that Kafka wrote is still understood.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import NoReturn
+
+from drumbeat.log.errors import CorruptLog
+from drumbeat.log.files import Disk, read_file, write_file_atomically
+from drumbeat.log.names import EPOCHS, START_OFFSET
+from drumbeat.log.port import EpochEntry, TopicPartition
+
+_VERSION = "0"
+_ADVICE = {
+    EPOCHS: "restore it from a copy, or remove it: it is rebuilt from the batches in the log",
+    START_OFFSET: "restore it from a copy, or remove it: the log then starts at its first segment",
+}
+
+
+def read_epochs(directory: str) -> list[EpochEntry] | None:
+    """The recorded epochs, or None if the partition has no epoch file yet."""
+    path = os.path.join(directory, EPOCHS)
+    lines = _read(path)
+    if lines is None:
+        return None
+    try:
+        return [EpochEntry(*map(int, line.split(" "))) for line in lines]
+    except (ValueError, TypeError):
+        _damaged(path, "an entry is not '<epoch> <start offset>'")
+
+
+def write_epochs(disk: Disk, directory: str, entries: Sequence[EpochEntry]) -> None:
+    lines = [f"{entry.epoch} {entry.start_offset}" for entry in entries]
+    _write(disk, os.path.join(directory, EPOCHS), lines)
+
+
+def read_start_offset(directory: str, topic_partition: TopicPartition) -> int | None:
+    """The start offset recorded in this directory (a partition's, or Kafka's data directory)."""
+    path = os.path.join(directory, START_OFFSET)
+    topic, partition = topic_partition
+    try:
+        for line in _read(path) or ():
+            name, number, offset = line.split(" ")
+            if name == topic and int(number) == partition:
+                return int(offset)
+    except ValueError:
+        _damaged(path, "an entry is not '<topic> <partition> <offset>'")
+    return None
+
+
+def write_start_offset(
+    disk: Disk, directory: str, topic_partition: TopicPartition, offset: int
+) -> None:
+    line = f"{topic_partition.topic} {topic_partition.partition} {offset}"
+    _write(disk, os.path.join(directory, START_OFFSET), [line])
+
+
+def _read(path: str) -> list[str] | None:
+    data = read_file(path)
+    if data is None:
+        return None
+    lines = data.decode("utf-8", "replace").splitlines()
+    if not lines:
+        return []  # Kafka creates the file empty and fills it later
+    if lines[0] != _VERSION:
+        _damaged(path, f"version {lines[0][:20]!r}, expected {_VERSION!r}")
+    count = lines[1] if len(lines) > 1 else ""
+    if count != str(len(lines) - 2):
+        _damaged(path, f"{max(len(lines) - 2, 0)} entries where the count says {count[:20]!r}")
+    return lines[2:]
+
+
+def _write(disk: Disk, path: str, lines: Iterable[str]) -> None:
+    entries = list(lines)
+    text = "\n".join([_VERSION, str(len(entries)), *entries, ""])
+    write_file_atomically(disk, path, text.encode())
+
+
+def _damaged(path: str, found: str) -> NoReturn:
+    raise CorruptLog(path, 0, found, _ADVICE[os.path.basename(path)])

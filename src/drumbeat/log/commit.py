@@ -1,0 +1,102 @@
+"""One group commit on disk, run in a worker thread: all of it is durable, or none of it remains."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from drumbeat.log.files import (
+    FULL_ERRNOS,
+    Disk,
+    SyncError,
+    sync_directory,
+    sync_file,
+    write_all,
+    write_file,
+)
+from drumbeat.log.growing import GrowingSegment, StagedWrite
+
+
+class CommitFailure(NamedTuple):
+    """Why a commit failed, and whether the log can go on: out of space, and all of it undone."""
+
+    error: OSError
+    is_harmless: bool
+
+
+class Commit:
+    """Writes what was staged, in an order that a crash at any point leaves readable.
+
+    A segment's data and indexes are durable before its successor's file exists, so that only the
+    last segment can have a torn tail and only its indexes can be out of date.
+    """
+
+    def __init__(self, disk: Disk, writes: Sequence[StagedWrite]) -> None:
+        self.writes = writes
+        self._disk = disk
+        self._created: list[GrowingSegment] = []
+
+    def run(self) -> CommitFailure | None:
+        """Make it durable; on failure take it back and say what went wrong."""
+        try:
+            self._write()
+        except OSError as error:
+            is_full = error.errno in FULL_ERRNOS and not isinstance(error, SyncError)
+            return CommitFailure(error, self._undo() and is_full)
+        return None
+
+    def _write(self) -> None:
+        for write in self.writes:
+            segment = write.segment
+            if segment.fd is None:
+                self._create(segment)
+            if write.buffers:
+                write_all(self._disk, descriptor(segment), write.buffers, write.position)
+                sync_file(self._disk, descriptor(segment))
+            if write.is_closed:
+                write_indexes(self._disk, segment)
+
+    def _create(self, segment: GrowingSegment) -> None:
+        self._created.append(segment)
+        create_segment(self._disk, segment)
+        sync_directory(os.path.dirname(segment.path))
+
+    def _undo(self) -> bool:
+        """Take back every byte, durably; False if the disk refuses even that."""
+        try:
+            for segment in reversed(self._created):
+                segment.close()
+                remove_segment(segment.paths)
+            first = self.writes[0]
+            sync_directory(os.path.dirname(first.segment.path))
+            self._disk.truncate(descriptor(first.segment), first.position)
+            sync_file(self._disk, descriptor(first.segment))
+        except OSError:
+            return False
+        return True
+
+
+def descriptor(segment: GrowingSegment) -> int:
+    assert segment.fd is not None, "a growing segment is open"
+    return segment.fd
+
+
+def create_segment(disk: Disk, segment: GrowingSegment) -> None:
+    """The three files of an empty segment; the directory is the caller's to sync."""
+    segment.fd = disk.create(segment.path, flags=os.O_EXCL)  # never over somebody's records
+    for path in segment.paths[1:]:
+        os.close(disk.create(path, flags=os.O_TRUNC))
+
+
+def write_indexes(disk: Disk, segment: GrowingSegment) -> None:
+    write_file(disk, segment.offset_index.path, segment.offset_index.data())
+    write_file(disk, segment.time_index.path, segment.time_index.data())
+
+
+def remove_segment(paths: Sequence[str]) -> None:
+    """The log goes first: indexes without a log are ignored, a log without indexes is not."""
+    for path in paths:
+        with suppress(FileNotFoundError):
+            os.unlink(path)

@@ -1,0 +1,156 @@
+"""The segment at the end of a log, which grows in memory first.
+
+`stage` queues a batch and keeps the indexes, entry for entry as Kafka's LogSegment does. `take`
+hands the queue to a commit; `publish` shows its result to readers; `restore` goes back to the last
+published state when a commit failed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from drumbeat.log.index import RELATIVE_OFFSET_MAX
+from drumbeat.log.port import NO_TIMESTAMP, LogSettings
+from drumbeat.log.segment import Extent, Segment
+from drumbeat.protocol.record_batch import BatchHeader, assigned_prefix
+
+_PREFIX_BYTES = 16
+
+
+class Growth(NamedTuple):
+    """A state of a growing segment to publish or to go back to."""
+
+    extent: Extent
+    first_timestamp: int
+    bytes_since_index: int
+    offset_index_size: int
+    time_index_size: int
+
+
+class StagedWrite(NamedTuple):
+    """What a commit writes to one segment, and the state that this makes true."""
+
+    segment: GrowingSegment
+    position: int
+    buffers: list[bytes | memoryview]
+    growth: Growth
+    is_closed: bool
+
+
+class GrowingSegment(Segment):
+    """Staging, publishing and restoring happen on the event loop only."""
+
+    def __init__(self, directory: str, base_offset: int, index_interval_bytes: int) -> None:
+        super().__init__(directory, base_offset)
+        self.offset_index.hold()
+        self.time_index.hold()
+        self.is_closed = False
+        self.size = 0
+        self._index_interval_bytes = index_interval_bytes
+        self.next_offset = base_offset
+        self._max_timestamp = NO_TIMESTAMP
+        self._max_timestamp_offset = base_offset
+        self._first_timestamp = NO_TIMESTAMP
+        self._bytes_since_index = 0
+        self._pending: list[bytes | memoryview] = []
+        self._taken_size = 0
+        self._published = self._growth()
+
+    def must_roll(self, header: BatchHeader, last_offset: int, settings: LogSettings) -> bool:
+        """Whether a batch belongs into a new segment: LogSegment.shouldRoll, less the clock."""
+        if self.size == 0:
+            return False
+        return (
+            self.size + header.size > settings.segment_bytes
+            or self._outlasts(header.max_timestamp, settings.segment_ms)
+            or self.offset_index.is_full(settings.segment_index_bytes)
+            or self.time_index.is_full(settings.segment_index_bytes)
+            or last_offset - self.base_offset > RELATIVE_OFFSET_MAX
+        )
+
+    def stage(self, batch: bytes, header: BatchHeader, base_offset: int, epoch: int) -> None:
+        """Queue a batch with its place in the log; nothing is copied or written yet."""
+        self._pending.append(assigned_prefix(batch, base_offset, epoch))
+        self._pending.append(memoryview(batch)[_PREFIX_BYTES:])
+        self.note(base_offset + header.last_offset_delta, header.max_timestamp, len(batch))
+
+    def note(self, last_offset: int, max_timestamp: int, size: int) -> None:
+        """Account for a batch at the end; recovery calls this for batches that are on disk."""
+        if self.size == 0:
+            self._first_timestamp = max_timestamp
+        if max_timestamp > self._max_timestamp:
+            self._max_timestamp = max_timestamp
+            self._max_timestamp_offset = last_offset
+        if self._bytes_since_index > self._index_interval_bytes:
+            self.offset_index.append(last_offset, self.size)
+            self.time_index.maybe_append(self._max_timestamp, self._max_timestamp_offset)
+            self._bytes_since_index = 0
+        self.size += size
+        self._bytes_since_index += size
+        self.next_offset = last_offset + 1
+
+    def end(self) -> None:
+        """No batch follows: the time index gets the largest timestamp, which retention reads."""
+        self.time_index.maybe_append(self._max_timestamp, self._max_timestamp_offset)
+        self.is_closed = True
+
+    def take(self) -> StagedWrite:
+        """Everything staged since the last time."""
+        buffers, self._pending = self._pending, []
+        position, self._taken_size = self._taken_size, self.size
+        return StagedWrite(self, position, buffers, self._growth(), self.is_closed)
+
+    def publish(self, growth: Growth) -> None:
+        self._published = growth
+        self.extent = growth.extent
+
+    def resume(self, offset_entries: bytes, time_entries: bytes, first_timestamp: int) -> int:
+        """Begin with indexes from disk; returns the position from where to `note` the rest."""
+        self.offset_index.hold(offset_entries)
+        self.time_index.hold(time_entries)
+        self._first_timestamp = first_timestamp
+        if (indexed := self.offset_index.last()) is not None:
+            self.size = indexed.position
+        if (latest := self.time_index.last()) is not None:
+            self._max_timestamp, self._max_timestamp_offset = latest
+        return self.size
+
+    def publish_scanned(self) -> None:
+        """What `note` has seen is on disk already."""
+        self._taken_size = self.size
+        self.publish(self._growth())
+
+    def rest(self) -> None:
+        """Closed and on disk, indexes included: neither memory nor descriptor is needed."""
+        self.offset_index.leave_to_file()
+        self.time_index.leave_to_file()
+        self.close()
+
+    def restore(self) -> None:
+        """Forget whatever was staged or taken since the last published state."""
+        growth = self._published
+        (self.size, self.next_offset, self._max_timestamp, self._max_timestamp_offset) = (
+            growth.extent
+        )
+        self._first_timestamp = growth.first_timestamp
+        self._bytes_since_index = growth.bytes_since_index
+        self.offset_index.truncate(growth.offset_index_size)
+        self.time_index.truncate(growth.time_index_size)
+        self._pending = []
+        self._taken_size = self.size
+        self.is_closed = False
+
+    def _outlasts(self, timestamp: int, age_ms_max: int) -> bool:
+        return self._first_timestamp >= 0 and timestamp - self._first_timestamp > age_ms_max
+
+    def _growth(self) -> Growth:
+        extent = Extent(
+            self.size, self.next_offset, self._max_timestamp, self._max_timestamp_offset
+        )
+        return Growth(
+            extent,
+            self._first_timestamp,
+            self._bytes_since_index,
+            self.offset_index.size,
+            self.time_index.size,
+        )

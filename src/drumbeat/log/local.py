@@ -1,0 +1,254 @@
+"""A partition's log in files: the handle that its owner holds.
+
+All state belongs to the event loop. Disk work that may wait (commits, removals, checkpoints) runs
+in the store's worker threads and is reported back to the loop; reads come from the page cache and
+run where they are asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
+
+from drumbeat.log.checkpoint import read_epochs, write_start_offset
+from drumbeat.log.commit import Commit, CommitFailure, remove_segment, write_indexes
+from drumbeat.log.epochs import EpochHistory
+from drumbeat.log.errors import AppendFailed, LogError, LogFull, OffsetOutOfRange
+from drumbeat.log.files import sync_directory
+from drumbeat.log.locks import is_directory_of
+from drumbeat.log.owned import OwnedLog
+from drumbeat.log.port import (
+    LOAD_CHUNK_BYTES,
+    LogBatch,
+    LogSettings,
+    TimestampOffset,
+    TopicPartition,
+)
+from drumbeat.log.retention import expired_segments
+from drumbeat.log.segment import Segment
+from drumbeat.log.segments import Segments
+from drumbeat.log.workers import Workers
+from drumbeat.protocol.record_batch import BatchHeader
+
+T = TypeVar("T")
+
+_logger = logging.getLogger(__name__)
+
+
+class OpenedPartition(NamedTuple):
+    """A partition's directory, locked and in order, with a new epoch that nobody uses yet."""
+
+    topic_partition: TopicPartition
+    directory: str
+    lock: int  # the descriptor that holds the directory
+    segments: Segments
+    epochs: EpochHistory
+    start_offset: int
+    notes: tuple[str, ...]
+
+
+class LocalPartitionLog(OwnedLog):
+    """See `port.PartitionLog` for what each method promises."""
+
+    def __init__(
+        self,
+        opened: OpenedPartition,
+        settings: LogSettings,
+        workers: Workers,
+        on_closed: Callable[[LocalPartitionLog, bool], None],
+    ) -> None:
+        super().__init__(
+            opened.topic_partition,
+            settings,
+            opened.epochs,
+            start_offset=opened.start_offset,
+            end_offset=opened.segments.synced_offset,
+        )
+        self._directory = opened.directory
+        self._lock = opened.lock
+        self._segments = opened.segments
+        self._notes = opened.notes
+        self._disk = workers.disk
+        self._workers = workers
+        self._on_closed = on_closed
+        self._is_open = True
+        self._maintenance = asyncio.Lock()  # retention, deletion and release, one at a time
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self._notes
+
+    @property
+    def size_bytes(self) -> int:
+        return self._segments.size_bytes
+
+    # Committing
+
+    def _stage(self, batch: bytes, header: BatchHeader, base_offset: int) -> None:
+        self._segments.stage(batch, header, base_offset, self._epoch, self._settings)
+
+    def _restore(self) -> None:
+        self._segments.restore()
+
+    def _begin_commit(self) -> None:
+        commit = Commit(self._disk, self._segments.take())
+        loop = asyncio.get_running_loop()
+        self._workers.executor.submit(self._run_commit, commit, loop)
+
+    def _run_commit(self, commit: Commit, loop: asyncio.AbstractEventLoop) -> None:
+        """In a worker thread."""
+        failure = commit.run()
+        loop.call_soon_threadsafe(self._end_commit, commit, failure)
+
+    def _end_commit(self, commit: Commit, failure: CommitFailure | None) -> None:
+        if failure is None:
+            self._segments.publish(commit.writes)
+            self._commit_succeeded()
+            return
+        _logger.error("%s: commit failed: %s", self._directory, failure.error)
+        kind, outcome = (
+            (LogFull, "nothing of it remains; reads go on, free some space")
+            if failure.is_harmless
+            else (AppendFailed, "its outcome is unknown; acquire the partition again")
+        )
+        text = f"{self._directory}: {failure.error}; {outcome}"
+        self._commit_failed(lambda: kind(text), is_fatal=not failure.is_harmless)
+
+    # Reading
+
+    def read(self, offset: int, bytes_max: int, *, whole_first_batch: bool = True) -> bytes:
+        self._check_readable(offset)
+        if offset >= self._synced_offset:
+            return b""
+        return self._segments.read(offset, bytes_max, whole_first_batch=whole_first_batch)
+
+    def batches_from(
+        self, offset: int, *, chunk_bytes: int = LOAD_CHUNK_BYTES
+    ) -> Iterator[LogBatch]:
+        self._check_readable(offset)
+        if offset >= self._synced_offset:
+            return iter(())
+        return self._segments.batches(offset, self._synced_offset, chunk_bytes=chunk_bytes)
+
+    def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
+        self._check_readable(self._start_offset)
+        return self._segments.offset_for_timestamp(timestamp, self._start_offset)
+
+    def max_timestamp(self) -> TimestampOffset | None:
+        self._check_readable(self._start_offset)
+        return self._segments.max_timestamp()
+
+    def _check_readable(self, offset: int) -> None:
+        if not self._is_open:
+            raise self._refused()
+        if not self._start_offset <= offset <= self._end_offset:
+            raise OffsetOutOfRange(offset, self._start_offset, self._end_offset)
+
+    # Shrinking
+
+    async def delete_records_before(self, offset: int) -> int:
+        async with self._maintenance:
+            self._check_writable()
+            if offset > self._synced_offset:
+                raise OffsetOutOfRange(offset, self._start_offset, self._synced_offset)
+            if offset > self._start_offset:
+                await self._in_worker(
+                    write_start_offset, self._disk, self._directory, self._topic_partition, offset
+                )
+                self._advance_start(offset)
+                await self._remove_first(self._segments.count_below(offset))
+            return self._start_offset
+
+    async def enforce_retention(self, now_ms: int) -> int:
+        async with self._maintenance:
+            self._check_writable()
+            removed = await self._remove_first(self._expired(now_ms))
+            if self._segments.is_single and self._expired(now_ms):
+                # Everything is old. Kafka too leaves an empty segment that keeps the end offset.
+                self._segments.roll(self._end_offset, self._settings)
+                self._is_dirty = True
+                await self._commit_number(self._begun + 1)
+                removed += await self._remove_first(1)
+            return removed
+
+    def _expired(self, now_ms: int) -> int:
+        return expired_segments(
+            self._segments.summaries(),
+            self._settings,
+            now_ms=now_ms,
+            start_offset=self._start_offset,
+            synced_offset=self._synced_offset,
+        )
+
+    async def _remove_first(self, count: int) -> int:
+        removed = self._segments.remove_first(count)
+        if removed:
+            self._advance_start(self._segments.first_offset)
+            await self._in_worker(_remove_files, self._directory, removed)
+        return len(removed)
+
+    def _advance_start(self, offset: int) -> None:
+        if offset > self._start_offset:
+            self._start_offset = offset
+            self._epochs.truncate_from_start(offset)
+
+    # Ending
+
+    async def confirm(self) -> None:
+        self._check_writable()
+        if not await self._in_worker(self._is_still_ours):
+            self._fence("its directory was replaced or its epoch file is another's")
+        self._check_writable()
+
+    def _is_still_ours(self) -> bool:
+        """In a worker thread."""
+        if not is_directory_of(self._lock, self._directory):
+            return False
+        return EpochHistory(read_epochs(self._directory) or ()).latest == self._epoch
+
+    async def release(self) -> None:
+        async with self._maintenance:
+            if not self._is_open:
+                return
+            is_clean = False
+            try:
+                while self._refusal is None and self._end_offset > self._synced_offset:
+                    await self.sync()
+                is_clean = self._refusal is None
+            finally:
+                self._refuse("released")
+                await self._give_up(is_clean=is_clean)
+
+    async def expel(self, reason: str) -> None:
+        """End the epoch for a newer owner; a commit in flight is waited for, as it may land."""
+        self._fence(reason)
+        async with self._maintenance:
+            if self._is_open:
+                await self._give_up(is_clean=False)
+
+    async def _give_up(self, *, is_clean: bool) -> None:
+        await self._drained()
+        self._is_open = False
+        try:
+            if is_clean:
+                await self._in_worker(write_indexes, self._disk, self._segments.end())
+        except LogError:
+            is_clean = False  # the next owner rebuilds them
+            raise
+        finally:
+            self._segments.close()
+            os.close(self._lock)
+            self._on_closed(self, is_clean)
+
+    async def _in_worker(self, function: Callable[..., T], *args: object) -> T:
+        return await self._workers.run(self._directory, function, *args)
+
+
+def _remove_files(directory: str, segments: Sequence[Segment]) -> None:
+    """Oldest first, so that a crash leaves no hole; in a worker thread."""
+    for segment in segments:
+        remove_segment(segment.paths)
+    sync_directory(directory)

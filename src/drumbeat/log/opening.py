@@ -1,0 +1,143 @@
+"""Opening a partition's directory: lock it, put it in order, begin a new epoch.
+
+Directories that Apache Kafka wrote open too. Files that a log does not need (.snapshot, .txnindex,
+.deleted, .cleaned) are left where they are. A `.swap` file is a compaction of Kafka's cut short,
+which only Kafka can finish: such a partition is refused.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import pairwise
+from typing import NamedTuple
+
+from drumbeat.log.checkpoint import (
+    read_epochs,
+    read_start_offset,
+    write_epochs,
+    write_start_offset,
+)
+from drumbeat.log.commit import create_segment
+from drumbeat.log.epochs import EpochHistory
+from drumbeat.log.errors import CorruptLog
+from drumbeat.log.files import Disk, make_directory
+from drumbeat.log.growing import GrowingSegment
+from drumbeat.log.local import OpenedPartition
+from drumbeat.log.locks import is_directory_of, lock_directory
+from drumbeat.log.metadata import ensure_topic_id
+from drumbeat.log.names import START_OFFSET, SWAP_SUFFIX, directory_name, parse_segment_name
+from drumbeat.log.port import EpochEntry, LogSettings, TopicPartition
+from drumbeat.log.recovery import SegmentOpener
+from drumbeat.log.segment import Segment
+from drumbeat.log.segments import Segments
+
+
+class OpenRequest(NamedTuple):
+    disk: Disk
+    data_directory: str
+    topic_partition: TopicPartition
+    settings: LogSettings
+    is_trusted: bool  # closed in order, so that the last segment needs no scan
+    topic_id: str | None
+
+    @property
+    def directory(self) -> str:
+        return os.path.join(self.data_directory, directory_name(self.topic_partition))
+
+
+def open_partition(request: OpenRequest) -> OpenedPartition:
+    """Runs in a worker thread; on failure the lock is free again and no epoch was begun."""
+    lock = _lock(request.directory)
+    segments: Segments | None = None
+    try:
+        ensure_topic_id(request.disk, request.directory, request.topic_id)
+        notes: list[str] = []
+        bases = _segment_bases(request.directory)
+        recorded_start = _recorded_start(request, is_new=not bases)
+        segments = _open_segments(request, bases, notes)
+        start_offset = _start_offset(request, segments, recorded_start)
+        epochs = _begin_epoch(request, segments, start_offset)
+    except BaseException:
+        if segments is not None:
+            segments.close()
+        os.close(lock)
+        raise
+    return OpenedPartition(
+        request.topic_partition,
+        request.directory,
+        lock,
+        segments,
+        epochs,
+        start_offset,
+        tuple(notes),
+    )
+
+
+def _lock(directory: str) -> int:
+    """Create and lock; a deletion between the two moves the directory away, so look again."""
+    while True:
+        make_directory(directory)
+        lock = lock_directory(directory)
+        if is_directory_of(lock, directory):
+            return lock
+        os.close(lock)
+
+
+def _segment_bases(directory: str) -> list[int]:
+    names = os.listdir(directory)
+    for name in names:
+        if name.endswith(SWAP_SUFFIX):
+            path = os.path.join(directory, name)
+            advice = "let Apache Kafka open the directory once, then shut it down cleanly"
+            raise CorruptLog(path, 0, "a compaction that was never finished", advice)
+    return sorted(base for name in names if (base := parse_segment_name(name)) is not None)
+
+
+def _recorded_start(request: OpenRequest, *, is_new: bool) -> int:
+    """The start offset of this directory, or else what Kafka noted one level up, taken over."""
+    topic_partition = request.topic_partition
+    own = read_start_offset(request.directory, topic_partition)
+    if own is not None:
+        return own
+    kafkas = read_start_offset(request.data_directory, topic_partition)
+    if kafkas is None:
+        return 0
+    offset = 0 if is_new else kafkas  # a new log must not inherit from an older one of its name
+    write_start_offset(request.disk, request.directory, topic_partition, offset)
+    return offset
+
+
+def _open_segments(request: OpenRequest, bases: list[int], notes: list[str]) -> Segments:
+    interval = request.settings.index_interval_bytes
+    opener = SegmentOpener(request.disk, request.directory, interval, notes)
+    closed: list[Segment] = [opener.open_closed(*pair) for pair in pairwise(bases)]
+    if bases:
+        active = opener.open_last(bases[-1], is_trusted=request.is_trusted)
+    else:
+        active = GrowingSegment(request.directory, 0, interval)
+        create_segment(request.disk, active)  # its names become durable with the epoch's
+    return Segments(request.directory, closed, active)
+
+
+def _start_offset(request: OpenRequest, segments: Segments, recorded: int) -> int:
+    start_offset = max(recorded, segments.first_offset)
+    if start_offset > segments.synced_offset:
+        path = os.path.join(request.directory, START_OFFSET)
+        found = f"start offset {start_offset}, but the log ends at {segments.synced_offset}"
+        raise CorruptLog(path, 0, found, "restore the missing segments, or remove this file")
+    return start_offset
+
+
+def _begin_epoch(request: OpenRequest, segments: Segments, start_offset: int) -> EpochHistory:
+    """One more than every epoch known, durable before anybody may append under it."""
+    recorded = read_epochs(request.directory)
+    history = EpochHistory(recorded or ())
+    if recorded is None or segments.last_epoch() > history.latest:
+        for header in segments.headers():
+            history.note(header.partition_leader_epoch, header.base_offset)
+    epoch = history.latest + 1
+    history.truncate_from_end(segments.synced_offset)
+    history.assign(EpochEntry(epoch, segments.synced_offset))
+    history.truncate_from_start(start_offset)
+    write_epochs(request.disk, request.directory, history.entries)
+    return history

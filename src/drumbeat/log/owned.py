@@ -1,0 +1,222 @@
+"""What every adapter's partition log has in common: ownership, offsets, and who waits for a sync.
+
+At most one commit is in flight; what is appended meanwhile goes with the next, which starts when
+the first ends. So the number of syncs follows the disk, and their size follows the load.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+
+from drumbeat.log.epochs import EpochHistory
+from drumbeat.log.errors import (
+    BatchTooLarge,
+    Fenced,
+    LogError,
+    UnexpectedEndOffset,
+)
+from drumbeat.log.port import EpochEntry, LogSettings, TopicPartition
+from drumbeat.protocol.record_batch import BatchHeader, read_header
+
+
+class OwnedLog(ABC):
+    """Adapters stage batches, begin commits, and report how a commit ended."""
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        settings: LogSettings,
+        epochs: EpochHistory,
+        *,
+        start_offset: int,
+        end_offset: int,
+    ) -> None:
+        self._topic_partition = topic_partition
+        self._settings = settings
+        self._epochs = epochs
+        self._epoch = epochs.latest
+        self._start_offset = start_offset
+        self._end_offset = end_offset
+        self._synced_offset = end_offset
+        self._refusal: Callable[[], LogError] | None = None
+        self._on_synced: Callable[[int], None] | None = None
+        self._on_failed: Callable[[Exception], None] | None = None
+        self._begun = 0  # commits begun so far
+        self._is_committing = False
+        self._is_sync_wanted = False
+        self._is_dirty = False
+        self._covered_offset = end_offset  # end of what the newest commit carries
+        self._waiters: deque[tuple[int, asyncio.Future[None]]] = deque()  # (commit, waiter)
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return self._topic_partition
+
+    @property
+    def epoch(self) -> int:
+        return self._epoch
+
+    @property
+    def start_offset(self) -> int:
+        return self._start_offset
+
+    @property
+    def end_offset(self) -> int:
+        return self._end_offset
+
+    @property
+    def synced_offset(self) -> int:
+        return self._synced_offset
+
+    @property
+    def settings(self) -> LogSettings:
+        return self._settings
+
+    def configure(self, settings: LogSettings) -> None:
+        self._settings = settings
+
+    def epochs(self) -> list[EpochEntry]:
+        return self._epochs.entries
+
+    def end_offset_for_epoch(self, epoch: int) -> EpochEntry:
+        return self._epochs.end_offset_for(epoch, self._synced_offset)
+
+    def listen(
+        self,
+        on_synced: Callable[[int], None] | None,
+        on_failed: Callable[[Exception], None] | None,
+    ) -> None:
+        self._on_synced = on_synced
+        self._on_failed = on_failed
+
+    def append(self, batch: bytes, *, expected: int) -> int:
+        if self._refusal is not None:
+            raise self._refusal()
+        base_offset = self._end_offset
+        if expected != base_offset:
+            raise UnexpectedEndOffset(expected, base_offset)
+        header = read_header(batch)
+        size = len(batch)
+        if size != header.size:
+            raise ValueError(f"{size} bytes given, but the batch says it has {header.size}")
+        settings = self._settings
+        if size > settings.batch_bytes_max or size > settings.segment_bytes:
+            raise BatchTooLarge(size, min(settings.batch_bytes_max, settings.segment_bytes))
+        self._stage(batch, header, base_offset)
+        self._end_offset = base_offset + header.last_offset_delta + 1
+        self._is_dirty = True
+        return base_offset
+
+    async def sync(self) -> int:
+        if self._refusal is not None:
+            raise self._refusal()
+        if self._end_offset > self._synced_offset:
+            is_covered = self._is_committing and self._covered_offset >= self._end_offset
+            await self._commit_number(self._begun if is_covered else self._begun + 1)
+        return self._synced_offset
+
+    def request_sync(self) -> None:
+        self._is_sync_wanted = True
+        if not self._is_committing:
+            self._begin_next()
+
+    async def _commit_number(self, number: int) -> None:
+        """Wait for the end of a commit that runs or, if it is the next, is asked for here."""
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiters.append((number, waiter))
+        if number > self._begun:
+            self.request_sync()
+        await waiter
+
+    def _begin_next(self) -> None:
+        if not (self._is_sync_wanted and self._is_dirty):
+            self._is_sync_wanted = False
+            return
+        self._is_sync_wanted = self._is_dirty = False
+        self._is_committing = True
+        self._begun += 1
+        self._covered_offset = self._end_offset
+        self._begin_commit()
+
+    def _commit_succeeded(self) -> None:
+        """The newest commit is durable. The next starts before anybody hears of it."""
+        number = self._begun
+        self._synced_offset = self._covered_offset
+        self._is_committing = False
+        if self._refusal is None:
+            self._begin_next()
+        while self._waiters and self._waiters[0][0] <= number:
+            _resolve(self._waiters.popleft()[1], None)
+        if self._refusal is not None:  # fenced while the commit ran: nothing follows it
+            self._drop_unsynced(self._refusal)
+        if self._on_synced is not None:
+            self._on_synced(self._synced_offset)
+
+    def _commit_failed(self, error: Callable[[], LogError], *, is_fatal: bool) -> None:
+        """Nothing since the last sync remains; a fatal failure ends this handle's writing."""
+        self._is_committing = False
+        if is_fatal and self._refusal is None:
+            self._refusal = error
+        self._drop_unsynced(error)
+        if self._on_failed is not None:
+            self._on_failed(error())
+
+    def _fence(self, reason: str) -> None:
+        """Somebody else ended this epoch: the listener hears of it."""
+        self._refuse(reason)
+        if self._on_failed is not None:
+            self._on_failed(self._refused())
+
+    def _refuse(self, reason: str) -> None:
+        """Write no more. A commit in flight may still succeed; what has not begun is dropped."""
+        text = f"{self._topic_partition}, epoch {self._epoch}: {reason}"
+        self._refusal = lambda: Fenced(text)
+        if not self._is_committing:
+            self._drop_unsynced(self._refusal)
+
+    def _check_writable(self) -> None:
+        if self._refusal is not None:
+            raise self._refusal()
+
+    def _refused(self) -> LogError:
+        assert self._refusal is not None
+        return self._refusal()
+
+    async def _drained(self) -> None:
+        """Return once no commit is in flight, however it ended."""
+        while self._is_committing:
+            with suppress(LogError):
+                await self._commit_number(self._begun)
+
+    def _drop_unsynced(self, error: Callable[[], LogError]) -> None:
+        self._end_offset = self._synced_offset
+        self._is_dirty = self._is_sync_wanted = False
+        self._restore()
+        waiters, self._waiters = self._waiters, deque()
+        for _, waiter in waiters:
+            _resolve(waiter, error())
+
+    @abstractmethod
+    def _stage(self, batch: bytes, header: BatchHeader, base_offset: int) -> None:
+        """Queue a batch that has passed every check."""
+
+    @abstractmethod
+    def _begin_commit(self) -> None:
+        """Start making everything staged durable; `_commit_succeeded` or `_failed` must follow."""
+
+    @abstractmethod
+    def _restore(self) -> None:
+        """Go back to what is synced."""
+
+
+def _resolve(waiter: asyncio.Future[None], error: LogError | None) -> None:
+    if waiter.done():  # its task was cancelled
+        return
+    if error is None:
+        waiter.set_result(None)
+    else:
+        waiter.set_exception(error)

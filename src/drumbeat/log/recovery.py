@@ -1,0 +1,176 @@
+"""Bringing segments in order when a log is opened.
+
+The last segment may end in a torn batch: it is cut off, and a note says so. Any other damage stops
+the opening with nothing changed. Indexes hold no truth of their own: a bad one is rebuilt.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import NamedTuple
+
+from drumbeat.log.batches import BadBatch, find_batch_after, read_batches, walk_headers
+from drumbeat.log.commit import descriptor, write_indexes
+from drumbeat.log.errors import CorruptLog
+from drumbeat.log.files import Disk, read_exactly, read_file, sync_file
+from drumbeat.log.growing import GrowingSegment
+from drumbeat.log.index import RELATIVE_OFFSET_MAX, offset_entries_problem, time_entries_problem
+from drumbeat.log.port import NO_TIMESTAMP
+from drumbeat.log.segment import DAMAGE_ADVICE, Extent, Segment, reporting_damage
+from drumbeat.protocol.record_batch import BatchHeader, CorruptBatch, check_crc
+
+_logger = logging.getLogger(__name__)
+
+
+class SegmentOpener(NamedTuple):
+    """Opens the segments of one directory and collects what the operator should know."""
+
+    disk: Disk
+    directory: str
+    index_interval_bytes: int
+    notes: list[str]
+
+    def open_last(self, base_offset: int, *, is_trusted: bool) -> GrowingSegment:
+        """The segment that will grow.
+
+        A trusted one was closed in order, so that only its end is checked, not every batch.
+        """
+        if is_trusted:
+            segment = self._growing(base_offset)
+            if _resume(segment):
+                segment.publish_scanned()
+                return segment
+            segment.close()
+        segment = self._growing(base_offset)
+        try:
+            self._scan_last(segment)
+        except BaseException:
+            segment.close()
+            raise
+        segment.publish_scanned()
+        return segment
+
+    def open_closed(self, base_offset: int, next_base_offset: int) -> Segment:
+        """A segment that others follow: durable as a whole, so its indexes are trusted if they
+        agree with the log; damage in its batches comes to light when they are read."""
+        segment = Segment(self.directory, base_offset)
+        size = os.stat(segment.path).st_size
+        segment.extent = Extent(size, next_base_offset, NO_TIMESTAMP, base_offset)
+        if size and not _has_sound_indexes(segment):
+            self._rebuild(segment)
+        elif (latest := segment.time_index.last()) is not None:
+            segment.extent = Extent(size, next_base_offset, *latest)
+        return segment
+
+    def _growing(self, base_offset: int) -> GrowingSegment:
+        segment = GrowingSegment(self.directory, base_offset, self.index_interval_bytes)
+        segment.fd = self.disk.create(segment.path)
+        return segment
+
+    def _scan_last(self, segment: GrowingSegment) -> None:
+        """Check every batch; cut a torn tail; make durable what a killed process may not have."""
+        fd = descriptor(segment)
+        file_size = os.fstat(fd).st_size
+        with reporting_damage(segment.path):
+            try:
+                _scan(fd, file_size, segment)
+            except BadBatch as bad:
+                following = find_batch_after(fd, bad.position, file_size, segment.next_offset)
+                if following is not None:
+                    found = f"{bad.found}, yet a sound batch follows at byte {following}"
+                    raise BadBatch(bad.position, found) from None
+                self._cut(segment, file_size, bad)
+        if file_size:
+            sync_file(self.disk, fd)
+
+    def _cut(self, segment: GrowingSegment, file_size: int, bad: BadBatch) -> None:
+        self.disk.truncate(descriptor(segment), segment.size)
+        self._note(
+            f"{segment.path}: cut {file_size - segment.size} bytes of a torn batch at byte "
+            f"{segment.size}, offset {segment.next_offset} ({bad.found})"
+        )
+
+    def _rebuild(self, segment: Segment) -> None:
+        """Write both indexes anew from the batches, all of which are checked on the way."""
+        scratch = self._growing(segment.base_offset)
+        try:
+            with reporting_damage(segment.path):
+                _scan(descriptor(scratch), segment.extent.size, scratch)
+            scratch.end()
+            scratch.publish_scanned()
+            write_indexes(self.disk, scratch)
+        finally:
+            scratch.close()
+        _, _, *latest = scratch.extent
+        segment.extent = Extent(segment.extent.size, segment.extent.next_offset, *latest)
+        self._note(f"{segment.path}: rebuilt its indexes")
+
+    def _note(self, text: str) -> None:
+        _logger.warning("%s", text)
+        self.notes.append(text)
+
+
+def _scan(fd: int, size: int, segment: GrowingSegment) -> None:
+    for position, header, _ in read_batches(fd, 0, size):
+        _check_order(segment, position, header)
+        segment.note(header.last_offset, header.max_timestamp, header.size)
+
+
+def _check_order(segment: GrowingSegment, position: int, header: BatchHeader) -> None:
+    """A sound batch with a wrong offset is no torn write: it must not be cut away."""
+    if header.base_offset < segment.next_offset:
+        found = f"offset {header.base_offset} follows {segment.next_offset - 1}"
+    elif header.last_offset - segment.base_offset > RELATIVE_OFFSET_MAX:
+        found = f"offset {header.last_offset} is beyond what a segment can index"
+    else:
+        return
+    raise CorruptLog(segment.path, position, found, DAMAGE_ADVICE)
+
+
+def _resume(segment: GrowingSegment) -> bool:
+    """Go on from the indexes on disk; False if anything is not as a clean close leaves it."""
+    fd = descriptor(segment)
+    size = os.fstat(fd).st_size
+    offset_entries = read_file(segment.offset_index.path)
+    time_entries = read_file(segment.time_index.path)
+    if offset_entries is None or offset_entries_problem(offset_entries, size):
+        return False
+    if time_entries is None or time_entries_problem(time_entries, RELATIVE_OFFSET_MAX):
+        return False
+    try:
+        for _, header in walk_headers(fd, 0, size):
+            position = segment.resume(offset_entries, time_entries, header.max_timestamp)
+            return _follow(fd, position, size, segment)
+    except (BadBatch, CorruptBatch, CorruptLog):
+        return False
+    return not time_entries
+
+
+def _follow(fd: int, position: int, size: int, segment: GrowingSegment) -> bool:
+    """Walk from the last indexed batch to the end, and check the last batch as a whole."""
+    indexed = segment.offset_index.last()
+    for at, header in walk_headers(fd, position, size):
+        if at == position and indexed is not None and header.last_offset != indexed.offset:
+            return False
+        _check_order(segment, at, header)
+        segment.note(header.last_offset, header.max_timestamp, header.size)
+        if at + header.size == size:
+            check_crc(read_exactly(fd, header.size, at), 0, header)
+    latest = segment.time_index.last()
+    return latest is None or latest.offset < segment.next_offset
+
+
+def _has_sound_indexes(segment: Segment) -> bool:
+    """Whether both files are there, of a possible size, and the last timestamp is the log's."""
+    for index in (segment.offset_index, segment.time_index):
+        try:
+            if os.stat(index.path).st_size % index.entry.size:
+                return False
+        except FileNotFoundError:
+            return False
+    latest = segment.time_index.last()
+    if latest is None:  # as it should be only where no record has a timestamp
+        return next(segment.headers()).max_timestamp == NO_TIMESTAMP
+    header = segment.batch_ending_at(latest.offset)
+    return header is not None and header.max_timestamp == latest.timestamp

@@ -1,0 +1,170 @@
+"""The segments of one log in order: finding, reading, growing at the end, shrinking at the start.
+
+Belongs to the event loop; nothing here waits for the disk except reads.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+
+from drumbeat.log.growing import GrowingSegment, StagedWrite
+from drumbeat.log.port import UNDEFINED_EPOCH, LogBatch, LogSettings, TimestampOffset
+from drumbeat.log.retention import SegmentSummary
+from drumbeat.log.segment import Segment
+from drumbeat.protocol.record_batch import BatchHeader
+
+_base_offset = attrgetter("base_offset")
+
+
+class Segments:
+    def __init__(self, directory: str, closed: Sequence[Segment], active: GrowingSegment) -> None:
+        self._directory = directory
+        self._all: list[Segment] = [*closed, active]
+        self._active = active
+        # What the next commit has to look at: the last segment on disk and those rolled since.
+        self._unwritten = [active]
+
+    @property
+    def first_offset(self) -> int:
+        return self._all[0].base_offset
+
+    @property
+    def is_single(self) -> bool:
+        return len(self._all) == 1
+
+    @property
+    def synced_offset(self) -> int:
+        """Where the last published batch ends."""
+        return self._unwritten[0].extent.next_offset
+
+    @property
+    def size_bytes(self) -> int:
+        closed = sum(segment.extent.size for segment in self._all[: -len(self._unwritten)])
+        return closed + sum(segment.size for segment in self._unwritten)
+
+    # Growing
+
+    def stage(
+        self, batch: bytes, header: BatchHeader, base_offset: int, epoch: int, settings: LogSettings
+    ) -> None:
+        last_offset = base_offset + header.last_offset_delta
+        if self._active.must_roll(header, last_offset, settings):
+            self.roll(base_offset, settings)
+        self._active.stage(batch, header, base_offset, epoch)
+
+    def roll(self, base_offset: int, settings: LogSettings) -> None:
+        """End the active segment and put an empty one behind it; files follow with a commit."""
+        self._active.end()
+        self._active = GrowingSegment(self._directory, base_offset, settings.index_interval_bytes)
+        self._all.append(self._active)
+        self._unwritten.append(self._active)
+
+    def end(self) -> GrowingSegment:
+        """The last segment, complete for now: the next owner can go on where it stops."""
+        self._active.end()
+        return self._active
+
+    def take(self) -> list[StagedWrite]:
+        """Everything staged since the last time, segment by segment."""
+        return [segment.take() for segment in self._unwritten]
+
+    def publish(self, writes: Sequence[StagedWrite]) -> None:
+        """These are on disk: readers may see them, and closed segments rest."""
+        for segment, _, _, growth, is_closed in writes:
+            segment.publish(growth)
+            if is_closed:
+                segment.rest()
+                self._unwritten.remove(segment)
+
+    def restore(self) -> None:
+        """Go back to what is on disk: drop rolled segments, forget staged batches."""
+        kept, *dropped = self._unwritten
+        for segment in dropped:
+            segment.close()
+        del self._all[len(self._all) - len(dropped) :]
+        kept.restore()
+        self._active = kept
+        self._unwritten = [kept]
+
+    # Shrinking
+
+    def summaries(self) -> list[SegmentSummary]:
+        ends = [segment.base_offset for segment in self._all[1:]]
+        ends.append(self._active.next_offset)
+        return [
+            SegmentSummary(end, segment.extent.size, segment.largest_timestamp())
+            for segment, end in zip(self._all, ends, strict=True)
+        ]
+
+    def count_below(self, offset: int) -> int:
+        """How many of the oldest segments end at or before the offset."""
+        return max(bisect_right(self._all, offset, key=_base_offset) - 1, 0)
+
+    def remove_first(self, count: int) -> list[Segment]:
+        """Hide the oldest segments from readers; never the active one."""
+        count = min(count, len(self._all) - len(self._unwritten))
+        removed, self._all = self._all[:count], self._all[count:]
+        return removed
+
+    def close(self) -> None:
+        for segment in self._all:
+            segment.close()
+
+    # Reading
+
+    def read(self, offset: int, bytes_max: int, *, whole_first_batch: bool) -> bytes:
+        """Bytes from one segment: the one that holds the offset, or the next that holds any."""
+        for segment in self._from(offset):
+            data = segment.read(offset, bytes_max, whole_first_batch=whole_first_batch)
+            if data is not None:
+                return data
+        return b""
+
+    def batches(self, offset: int, end_offset: int, *, chunk_bytes: int) -> Iterator[LogBatch]:
+        segment: Segment | None = self._at(offset)
+        while segment is not None:
+            for _, header, data in segment.batches(offset, chunk_bytes=chunk_bytes):
+                if header.base_offset >= end_offset:
+                    return
+                yield LogBatch(header, data)
+            segment = self._after(segment.base_offset)
+
+    def offset_for_timestamp(self, timestamp: int, start_offset: int) -> TimestampOffset | None:
+        for segment in self._all:
+            if segment.extent.max_timestamp >= timestamp:
+                found = segment.offset_for_timestamp(timestamp, start_offset)
+                if found is not None:
+                    return found
+        return None
+
+    def max_timestamp(self) -> TimestampOffset | None:
+        latest = max(self._all, key=lambda segment: segment.extent.max_timestamp)
+        return latest.max_timestamp_record() if latest.extent.max_timestamp >= 0 else None
+
+    def headers(self) -> Iterator[BatchHeader]:
+        for segment in self._all:
+            yield from segment.headers()
+
+    def last_epoch(self) -> int:
+        """The leader epoch of the last batch on disk, or -1."""
+        for segment in reversed(self._all):
+            if segment.extent.size:
+                header = segment.batch_ending_at(segment.extent.next_offset - 1)
+                return UNDEFINED_EPOCH if header is None else header.partition_leader_epoch
+        return UNDEFINED_EPOCH
+
+    def _at(self, offset: int) -> Segment:
+        return self._all[max(bisect_right(self._all, offset, key=_base_offset) - 1, 0)]
+
+    def _after(self, base_offset: int) -> Segment | None:
+        """The next segment that has something to read; older ones may be gone by now."""
+        index = bisect_right(self._all, base_offset, key=_base_offset)
+        return next((segment for segment in self._all[index:] if segment.extent.size), None)
+
+    def _from(self, offset: int) -> Iterator[Segment]:
+        segment: Segment | None = self._at(offset)
+        while segment is not None:
+            yield segment
+            segment = self._after(segment.base_offset)

@@ -1,0 +1,175 @@
+"""Records and whole v2 batches: decoding, encoding, compression, transaction markers."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from enum import IntEnum
+from itertools import repeat
+from operator import itemgetter
+from typing import Final, NamedTuple
+
+from crc32c import crc32c
+
+from drumbeat.protocol.compression import Codec, DecompressionError, compress, decompress
+from drumbeat.protocol.record_batch import (
+    CODEC_MASK,
+    CONTROL_FLAG,
+    HEADER_BYTES,
+    LOG_APPEND_TIME_FLAG,
+    LOG_OVERHEAD,
+    MAGIC,
+    TRANSACTIONAL_FLAG,
+    BatchHeader,
+    CorruptBatch,
+    read_header,
+)
+from drumbeat.protocol.record_section import Headers, encode_rows, read_rows
+from drumbeat.protocol.varint import Buffer
+
+DECOMPRESSED_BYTES_MAX: Final = 128 * 1024 * 1024
+
+_INT32_MAX = 2**31 - 1
+_TIMESTAMP = itemgetter(1)
+
+_PREFIX = struct.Struct(">qiibI")  # what the checksum leaves out, and the checksum
+_CHECKED = struct.Struct(">hiqqqhii")  # attributes to record count
+_CONTROL_KEY = struct.Struct(">hh")  # version, type
+_END_TXN_MARKER = struct.Struct(">hi")  # version, coordinator epoch
+
+
+class Record(NamedTuple):
+    """One record as a consumer sees it."""
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = ()
+
+
+class BatchOptions(NamedTuple):
+    """What a batch says besides its records; the defaults are a plain producer's."""
+
+    codec: Codec = Codec.NONE
+    base_offset: int | None = None  # the first record's offset unless given
+    partition_leader_epoch: int = -1
+    producer_id: int = -1
+    producer_epoch: int = -1
+    base_sequence: int = -1
+    is_transactional: bool = False
+    is_control: bool = False
+    is_log_append_time: bool = False
+    compression_level: int | None = None
+
+    @property
+    def attributes(self) -> int:
+        return (
+            self.codec
+            | LOG_APPEND_TIME_FLAG * self.is_log_append_time
+            | TRANSACTIONAL_FLAG * self.is_transactional
+            | CONTROL_FLAG * self.is_control
+        )
+
+
+class ControlRecordType(IntEnum):
+    """Which transaction marker a control record is."""
+
+    ABORT = 0
+    COMMIT = 1
+
+
+PLAIN: Final = BatchOptions()
+
+
+def decode_records(
+    batch: Buffer, *, decompressed_bytes_max: int = DECOMPRESSED_BYTES_MAX
+) -> list[Record]:
+    """The records of one batch, whose checksum the caller has seen to."""
+    header = read_header(batch)
+    if len(batch) != header.size:
+        raise CorruptBatch(f"{len(batch)} bytes given for a batch of {header.size}")
+    if header.attributes & CODEC_MASK:
+        rows = read_rows(_decompressed(batch, header, decompressed_bytes_max), 0, header)
+    else:
+        rows = read_rows(bytes(batch), HEADER_BYTES, header)
+    if rows and rows[-1][0] > header.last_offset:
+        raise CorruptBatch(f"record at offset {rows[-1][0]} in a batch up to {header.last_offset}")
+    if header.is_log_append_time:
+        return [Record(row[0], header.max_timestamp, *row[2:]) for row in rows]
+    return list(map(tuple.__new__, repeat(Record), rows))
+
+
+def encode_batch(records: Sequence[Record], options: BatchOptions = PLAIN) -> bytes:
+    """A batch of `records`, whose offsets rise but may have gaps."""
+    if not records:
+        raise ValueError("a record batch takes at least one record")
+    base_offset = records[0].offset if options.base_offset is None else options.base_offset
+    last_offset_delta = records[-1].offset - base_offset
+    if last_offset_delta > _INT32_MAX:
+        raise ValueError(f"offsets of a batch span {last_offset_delta}; limit is {_INT32_MAX}")
+    base_timestamp = records[0].timestamp
+    section = encode_rows(records, base_offset, base_timestamp)
+    if options.codec is not Codec.NONE:
+        section = compress(options.codec, section, options.compression_level)
+    checked = _CHECKED.pack(
+        options.attributes,
+        last_offset_delta,
+        base_timestamp,
+        max(map(_TIMESTAMP, records)),
+        options.producer_id,
+        options.producer_epoch,
+        options.base_sequence,
+        len(records),
+    )
+    prefix = _PREFIX.pack(
+        base_offset,
+        HEADER_BYTES - LOG_OVERHEAD + len(section),
+        options.partition_leader_epoch,
+        MAGIC,
+        crc32c(section, crc32c(checked)),
+    )
+    return b"".join((prefix, checked, section))
+
+
+def encode_control_batch(
+    control_type: ControlRecordType,
+    *,
+    coordinator_epoch: int,
+    producer_id: int,
+    producer_epoch: int,
+    timestamp: int,
+    base_offset: int = 0,
+) -> bytes:
+    """The marker that ends a producer's transaction in a partition."""
+    key = _CONTROL_KEY.pack(0, control_type)
+    value = _END_TXN_MARKER.pack(0, coordinator_epoch)
+    options = BatchOptions(
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        is_transactional=True,
+        is_control=True,
+    )
+    return encode_batch([Record(base_offset, timestamp, key, value)], options)
+
+
+def control_record_type(record: Record) -> ControlRecordType | None:
+    """Which marker a record of a control batch is; None for a type this code does not know."""
+    if record.key is None or len(record.key) < _CONTROL_KEY.size:
+        raise CorruptBatch(f"control record at offset {record.offset} has key {record.key!r}")
+    # Versions only ever add fields, so a newer one is read like version 0, as Kafka does.
+    _, type_id = _CONTROL_KEY.unpack_from(record.key)
+    return _CONTROL_TYPES.get(type_id)
+
+
+_CONTROL_TYPES = {int(control_type): control_type for control_type in ControlRecordType}
+
+
+def _decompressed(batch: Buffer, header: BatchHeader, bytes_max: int) -> bytes:
+    section = memoryview(batch)[HEADER_BYTES:]
+    if not section and not header.record_count:
+        return b""  # compaction leaves such batches to remember a producer's sequence
+    try:
+        return decompress(header.codec, section, bytes_max=bytes_max)
+    except DecompressionError as error:
+        raise CorruptBatch(f"records cannot be decompressed: {error}") from error

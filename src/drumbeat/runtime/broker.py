@@ -1,0 +1,92 @@
+"""One node: what its handlers work with, and the jobs that run beside them."""
+
+import asyncio
+import logging
+from typing import NamedTuple
+
+from drumbeat.log.errors import LogError
+from drumbeat.log.port import LogStore
+from drumbeat.runtime.clock import Clock
+from drumbeat.runtime.config import BrokerConfig
+from drumbeat.runtime.identity import Identity
+from drumbeat.runtime.partition import Partition
+from drumbeat.runtime.partitions import Partitions
+from drumbeat.runtime.producer_ids import ProducerIds
+from drumbeat.runtime.requests import Tasks
+from drumbeat.runtime.topics import Topic, TopicCatalog, TopicStore
+
+log = logging.getLogger(__name__)
+
+
+class Advertised(NamedTuple):
+    """The address that clients are told to use."""
+
+    host: str
+    port: int
+
+
+class Storage(NamedTuple):
+    """Everything that outlives the process."""
+
+    logs: LogStore
+    topics: TopicStore
+    identity: Identity
+    producer_ids: ProducerIds
+    directory: str  # as DescribeLogDirs names it
+
+
+class Broker:
+    def __init__(self, config: BrokerConfig, storage: Storage, clock: Clock) -> None:
+        self.config = config
+        self.storage = storage
+        self.clock = clock
+        self.node_id = config.node_id
+        self.cluster_id = storage.identity.cluster_id
+        self.topics = TopicCatalog(storage.topics)
+        self.partitions = Partitions(storage.logs, config)
+        self.producer_ids = storage.producer_ids
+        self.advertised = Advertised("127.0.0.1", 0)  # until the listener knows its port
+        self.tasks = Tasks()
+
+    async def start(self) -> None:
+        self.topics.load()
+        self.tasks.spawn(self._enforce_retention_for_ever())
+
+    async def stop(self) -> None:
+        """Leave everything on disk in order."""
+        await self.tasks.cancel()
+        await self.storage.logs.close()
+
+    def configure(self, config: BrokerConfig) -> None:
+        """Have a changed configuration take effect."""
+        self.config = config
+        for topic in self.topics:
+            self.partitions.configure(topic, config)
+
+    # -- for handlers ----------------------------------------------------------------------------
+
+    def find_topic(self, name: str, topic_id: bytes) -> Topic | None:
+        """By name, or by id in the versions that have no name."""
+        return self.topics.get(name) if name else self.topics.by_id(topic_id)
+
+    async def open_partition(self, topic: Topic, partition: int) -> Partition | None:
+        return await self.partitions.open(topic, partition)
+
+    # -- jobs ------------------------------------------------------------------------------------
+
+    async def _enforce_retention_for_ever(self) -> None:
+        while True:
+            await asyncio.sleep(self.config.log_retention_check_interval_ms / 1000)
+            await self.enforce_retention()
+
+    async def enforce_retention(self) -> None:
+        now_ms = self.clock.now_ms()
+        for (topic, index), partition in self.partitions.opened():
+            partition.producers.expire(now_ms - self.config.producer_id_expiration_ms)
+            try:
+                removed = await partition.log.enforce_retention(now_ms)
+            except LogError as problem:
+                log.warning("%s-%d: retention failed: %s", topic, index, problem)
+                continue
+            if removed:
+                log.info("%s-%d: retention removed %d segments", topic, index, removed)

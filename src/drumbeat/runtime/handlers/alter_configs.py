@@ -1,0 +1,57 @@
+"""AlterConfigs: the request's configs replace all that the resource had."""
+
+from drumbeat.protocol.apis.alter_configs import (
+    AlterConfigsRequest,
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    AlterConfigsResponse,
+)
+from drumbeat.protocol.errors import ErrorCode
+from drumbeat.runtime.broker import Broker
+from drumbeat.runtime.config.alter import replace_broker, replace_topic
+from drumbeat.runtime.config_resources import (
+    BROKER,
+    TOPIC,
+    Refusal,
+    broker_problem,
+    change_broker,
+    change_topic,
+    topic_problem,
+)
+from drumbeat.runtime.requests import Request
+
+
+async def handle(
+    broker: Broker, request: Request, body: AlterConfigsRequest
+) -> AlterConfigsResponse:
+    results = []
+    for resource in body.resources:
+        refusal = await _alter(broker, resource, body.validate_only)
+        results.append(
+            AlterConfigsResourceResponse(
+                error_code=refusal.error_code if refusal else ErrorCode.NONE,
+                error_message=refusal.message if refusal else None,
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+            )
+        )
+    return AlterConfigsResponse(responses=tuple(results))
+
+
+async def _alter(
+    broker: Broker, resource: AlterConfigsResource, validate_only: bool
+) -> Refusal | None:
+    name = resource.resource_name
+    configs = {config.name: config.value for config in resource.configs}
+    if resource.resource_type == TOPIC:
+        if refusal := topic_problem(broker, name):
+            return refusal
+        return await change_topic(
+            broker, name, replace_topic(configs, broker.config), validate_only
+        )
+    if resource.resource_type == BROKER:
+        if refusal := broker_problem(broker, name):
+            return refusal
+        changed = replace_broker(broker.config, configs, all_brokers=not name)
+        return change_broker(broker, changed, validate_only)
+    return Refusal(ErrorCode.INVALID_REQUEST, f"unknown resource type {resource.resource_type}")

@@ -1,0 +1,74 @@
+"""CreateTopics: each topic on its own; one that is refused does not hold up the others."""
+
+from collections import Counter
+
+from drumbeat.protocol.apis.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from drumbeat.protocol.errors import ErrorCode
+from drumbeat.runtime.broker import Broker
+from drumbeat.runtime.config.describe import describe_topic
+from drumbeat.runtime.requests import Request
+from drumbeat.runtime.topic_changes import Refusal, plan_topic
+from drumbeat.runtime.topics import Topic
+
+
+async def handle(
+    broker: Broker, request: Request, body: CreateTopicsRequest
+) -> CreateTopicsResponse:
+    times = Counter(topic.name for topic in body.topics)
+    results = []
+    for asked in {topic.name: topic for topic in body.topics}.values():
+        if times[asked.name] > 1:
+            refusal = Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+            results.append(_refused(asked.name, refusal))
+        else:
+            results.append(await _create(broker, asked, body.validate_only))
+    return CreateTopicsResponse(topics=tuple(results))
+
+
+async def _create(
+    broker: Broker, asked: CreatableTopic, validate_only: bool
+) -> CreatableTopicResult:
+    planned = plan_topic(broker, asked)
+    if isinstance(planned, Refusal):
+        return _refused(asked.name, planned)
+    if not validate_only and not await broker.topics.create(planned):
+        taken = Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {asked.name!r} already exists")
+        return _refused(asked.name, taken)
+    return _created(broker, planned, validate_only)
+
+
+def _created(broker: Broker, topic: Topic, validate_only: bool) -> CreatableTopicResult:
+    return CreatableTopicResult(
+        name=topic.name,
+        topic_id=bytes(16) if validate_only else topic.topic_id,
+        error_message=None,
+        num_partitions=topic.partition_count,
+        replication_factor=topic.replication_factor,
+        configs=tuple(
+            CreatableTopicConfigs(
+                name=entry.name,
+                value=entry.value,
+                read_only=entry.is_read_only,
+                config_source=entry.source,
+                is_sensitive=entry.is_sensitive,
+            )
+            for entry in describe_topic(topic.configs, broker.config)
+        ),
+    )
+
+
+def _refused(name: str, refusal: Refusal) -> CreatableTopicResult:
+    return CreatableTopicResult(
+        name=name,
+        error_code=refusal.error_code,
+        error_message=refusal.message,
+        num_partitions=-1,
+        replication_factor=-1,
+        configs=(),
+    )

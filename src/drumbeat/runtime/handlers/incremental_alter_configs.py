@@ -1,0 +1,65 @@
+"""IncrementalAlterConfigs: single configs are set, deleted, appended to or subtracted from."""
+
+from collections import Counter
+
+from drumbeat.protocol.apis.incremental_alter_configs import (
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from drumbeat.protocol.errors import ErrorCode
+from drumbeat.runtime.broker import Broker
+from drumbeat.runtime.config.alter import AlterOperation, alter_broker, alter_topic
+from drumbeat.runtime.config_resources import (
+    BROKER,
+    TOPIC,
+    Refusal,
+    broker_problem,
+    change_broker,
+    change_topic,
+    topic_problem,
+)
+from drumbeat.runtime.requests import Request
+
+
+async def handle(
+    broker: Broker, request: Request, body: IncrementalAlterConfigsRequest
+) -> IncrementalAlterConfigsResponse:
+    times = Counter((r.resource_type, r.resource_name) for r in body.resources)
+    results = []
+    for resource in body.resources:
+        if times[resource.resource_type, resource.resource_name] > 1:
+            text = "each resource is to be named once"
+            refusal: Refusal | None = Refusal(ErrorCode.INVALID_REQUEST, text)
+        else:
+            refusal = await _alter(broker, resource, body.validate_only)
+        results.append(
+            AlterConfigsResourceResponse(
+                error_code=refusal.error_code if refusal else ErrorCode.NONE,
+                error_message=refusal.message if refusal else None,
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+            )
+        )
+    return IncrementalAlterConfigsResponse(responses=tuple(results))
+
+
+async def _alter(
+    broker: Broker, resource: AlterConfigsResource, validate_only: bool
+) -> Refusal | None:
+    name = resource.resource_name
+    operations = [AlterOperation(c.name, c.config_operation, c.value) for c in resource.configs]
+    if resource.resource_type == TOPIC:
+        if refusal := topic_problem(broker, name):
+            return refusal
+        topic = broker.topics.get(name)
+        assert topic is not None
+        changed = alter_topic(topic.configs, operations, broker.config)
+        return await change_topic(broker, name, changed, validate_only)
+    if resource.resource_type == BROKER:
+        if refusal := broker_problem(broker, name):
+            return refusal
+        altered = alter_broker(broker.config, operations, all_brokers=not name)
+        return change_broker(broker, altered, validate_only)
+    return Refusal(ErrorCode.INVALID_REQUEST, f"unknown resource type {resource.resource_type}")

@@ -1,0 +1,110 @@
+"""Metadata: brokers, topics and leaders; may create the topics it is asked about."""
+
+from drumbeat.protocol.apis.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from drumbeat.protocol.errors import ErrorCode
+from drumbeat.protocol.schema import NULL_UUID
+from drumbeat.runtime.authorized import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
+from drumbeat.runtime.broker import Broker
+from drumbeat.runtime.requests import Deferred, Request
+from drumbeat.runtime.topic_changes import create_automatically
+from drumbeat.runtime.topic_names import problem_with
+from drumbeat.runtime.topics import Topic
+
+EMPTY_LIST_MEANS_ALL_BEFORE = 1
+CREATION_IS_OPTIONAL_SINCE = 4
+
+
+def handle(broker: Broker, request: Request, body: MetadataRequest) -> MetadataResponse | Deferred:
+    asked = body.topics
+    if asked is None or (not asked and request.api_version < EMPTY_LIST_MEANS_ALL_BEFORE):
+        topics = [_known(broker, topic, body) for topic in broker.topics]
+        return _response(broker, topics, body)
+    if missing := _to_be_created(broker, request, body):
+        return broker.tasks.defer(_create_then_answer(broker, body, missing))
+    return _response(broker, [_topic(broker, topic, body) for topic in asked], body)
+
+
+async def _create_then_answer(
+    broker: Broker, body: MetadataRequest, missing: list[str]
+) -> MetadataResponse:
+    for name in missing:
+        await create_automatically(broker, name)
+    return _response(broker, [_topic(broker, topic, body) for topic in body.topics or ()], body)
+
+
+def _to_be_created(broker: Broker, request: Request, body: MetadataRequest) -> list[str]:
+    may_create = request.api_version < CREATION_IS_OPTIONAL_SINCE or body.allow_auto_topic_creation
+    if not (may_create and broker.config.auto_create_topics_enable):
+        return []
+    names = dict.fromkeys(topic.name for topic in body.topics or () if topic.name)
+    return [name for name in names if broker.topics.get(name) is None and not problem_with(name)]
+
+
+def _response(
+    broker: Broker, topics: list[MetadataResponseTopic], body: MetadataRequest
+) -> MetadataResponse:
+    host, port = broker.advertised
+    asked = body.include_cluster_authorized_operations
+    return MetadataResponse(
+        brokers=(
+            MetadataResponseBroker(
+                node_id=broker.node_id, host=host, port=port, rack=broker.config.broker_rack
+            ),
+        ),
+        cluster_id=broker.cluster_id,
+        controller_id=broker.node_id,
+        topics=tuple(topics),
+        cluster_authorized_operations=CLUSTER_OPERATIONS if asked else NOT_ASKED,
+    )
+
+
+def _topic(
+    broker: Broker, asked: MetadataRequestTopic, body: MetadataRequest
+) -> MetadataResponseTopic:
+    if asked.name is None:
+        found = broker.topics.by_id(asked.topic_id)
+        if found is None:
+            return MetadataResponseTopic(
+                error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=asked.topic_id
+            )
+        return _known(broker, found, body)
+    if problem_with(asked.name):
+        return MetadataResponseTopic(
+            error_code=ErrorCode.INVALID_TOPIC_EXCEPTION, name=asked.name, topic_id=NULL_UUID
+        )
+    found = broker.topics.get(asked.name)
+    if found is None:
+        return MetadataResponseTopic(
+            error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name=asked.name, topic_id=NULL_UUID
+        )
+    return _known(broker, found, body)
+
+
+def _known(broker: Broker, topic: Topic, body: MetadataRequest) -> MetadataResponseTopic:
+    asked = body.include_topic_authorized_operations
+    return MetadataResponseTopic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.is_internal,
+        partitions=tuple(_partition(broker, topic, i) for i in range(topic.partition_count)),
+        topic_authorized_operations=TOPIC_OPERATIONS if asked else NOT_ASKED,
+    )
+
+
+def _partition(broker: Broker, topic: Topic, index: int) -> MetadataResponsePartition:
+    opened = broker.partitions.get(topic.name, index)
+    return MetadataResponsePartition(
+        partition_index=index,
+        leader_id=broker.node_id,
+        # A partition gets its epoch when it is first used; until then clients check none.
+        leader_epoch=opened.leader_epoch if opened else -1,
+        replica_nodes=(broker.node_id,),
+        isr_nodes=(broker.node_id,),
+    )

@@ -1,0 +1,178 @@
+"""Produce: validate, append, answer once everything the request appended is synced."""
+
+from typing import NamedTuple
+
+from drumbeat.log.errors import BatchTooLarge, LogError
+from drumbeat.protocol.apis.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
+from drumbeat.protocol.errors import ErrorCode
+from drumbeat.runtime.broker import Broker
+from drumbeat.runtime.partition import Partition
+from drumbeat.runtime.record_validation import RefusedBatch, validate
+from drumbeat.runtime.requests import NO_RESPONSE, Deferred, Request
+from drumbeat.runtime.topics import Topic
+
+NO_ACKS, LEADER_ACK, ALL_ACKS = 0, 1, -1
+IDS_SINCE = 13
+ADMIN_CLIENT_ID = "__admin_client"  # Kafka lets this client id alone write internal topics
+
+
+class Appended(NamedTuple):
+    """One partition's answer, and what has to be synced before it is true."""
+
+    response: PartitionProduceResponse
+    partition: Partition | None = None
+    wait_for_offset: int = -1
+
+
+def handle(broker: Broker, request: Request, body: ProduceRequest) -> object:
+    if body.acks not in (NO_ACKS, LEADER_ACK, ALL_ACKS):
+        return _refuse_all(body, ErrorCode.INVALID_REQUIRED_ACKS)
+    if body.transactional_id is not None:
+        return _refuse_all(body, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    if unopened := _unopened(broker, body):
+        return broker.tasks.defer(_open_then_append(broker, request, body, unopened))
+    return _append_all(broker, request, body)
+
+
+def _unopened(broker: Broker, body: ProduceRequest) -> list[tuple[Topic, int]]:
+    return [
+        (topic, data.partition_index)
+        for asked in body.topic_data
+        if (topic := broker.find_topic(asked.name, asked.topic_id)) is not None
+        for data in asked.partition_data
+        if 0 <= data.partition_index < topic.partition_count
+        and broker.partitions.get(topic.name, data.partition_index) is None
+    ]
+
+
+async def _open_then_append(
+    broker: Broker, request: Request, body: ProduceRequest, unopened: list[tuple[Topic, int]]
+) -> object:
+    for topic, index in unopened:
+        await broker.open_partition(topic, index)
+    result = _append_all(broker, request, body)
+    if not isinstance(result, Deferred):
+        return result
+    return await result.wait()
+
+
+def _append_all(broker: Broker, request: Request, body: ProduceRequest) -> object:
+    appended = [
+        [_append(broker, request, topic, data) for data in topic.partition_data]
+        for topic in body.topic_data
+    ]
+    if body.acks == NO_ACKS:
+        _sync_without_waiting(appended)
+        return NO_RESPONSE
+    return _Answer(body, appended).when_synced()
+
+
+def _append(
+    broker: Broker, request: Request, asked: TopicProduceData, data: PartitionProduceData
+) -> Appended:
+    index = data.partition_index
+    topic = broker.find_topic(asked.name, asked.topic_id)
+    if topic is None or not 0 <= index < topic.partition_count:
+        return _refused(index, _unknown(request))
+    if topic.is_internal and request.client_id != ADMIN_CLIENT_ID:
+        return _refused(index, ErrorCode.INVALID_TOPIC_EXCEPTION)
+    partition = broker.partitions.get(topic.name, index)
+    if partition is None:
+        return _refused(index, ErrorCode.KAFKA_STORAGE_ERROR)
+    try:
+        now_ms = broker.clock.now_ms()
+        batch = validate(data.records, partition.config, request.api_version, now_ms)
+        base_offset, wait_for_offset = partition.append(batch)
+    except RefusedBatch as problem:
+        return _refused(index, problem.error_code, str(problem))
+    except BatchTooLarge as problem:
+        return _refused(index, ErrorCode.MESSAGE_TOO_LARGE, str(problem))
+    except LogError as problem:
+        return _refused(index, ErrorCode.KAFKA_STORAGE_ERROR, str(problem))
+    response = PartitionProduceResponse(
+        partition_index=index,
+        base_offset=base_offset,
+        log_append_time_ms=batch.log_append_time_ms,
+        log_start_offset=partition.log.start_offset,
+    )
+    return Appended(response, partition, wait_for_offset)
+
+
+def _unknown(request: Request) -> ErrorCode:
+    by_id = request.api_version >= IDS_SINCE
+    return ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _refused(index: int, error_code: ErrorCode, message: str | None = None) -> Appended:
+    return Appended(
+        PartitionProduceResponse(
+            partition_index=index, error_code=error_code, base_offset=-1, error_message=message
+        )
+    )
+
+
+def _sync_without_waiting(appended: list[list[Appended]]) -> None:
+    for topic in appended:
+        for one in topic:
+            if one.partition is not None:
+                one.partition.log.request_sync()
+
+
+def _refuse_all(body: ProduceRequest, error_code: ErrorCode) -> object:
+    refused = [
+        [_refused(data.partition_index, error_code) for data in topic.partition_data]
+        for topic in body.topic_data
+    ]
+    return NO_RESPONSE if body.acks == NO_ACKS else _Answer(body, refused).response()
+
+
+class _Answer:
+    """Collects the partitions' syncs into one response."""
+
+    def __init__(self, body: ProduceRequest, appended: list[list[Appended]]) -> None:
+        self._body = body
+        self._appended = appended
+        self._waiting = 0
+        self._deferred = Deferred(mutes=False)
+
+    def when_synced(self) -> object:
+        self._waiting = 1  # this loop itself: nothing is answered before all have been asked
+        for topic in self._appended:
+            for place, one in enumerate(topic):
+                if one.partition is not None:
+                    self._waiting += 1
+                    one.partition.when_synced(
+                        one.wait_for_offset,
+                        lambda problem, topic=topic, place=place: self._synced(  # type: ignore[misc]
+                            problem, topic, place
+                        ),
+                    )
+        self._waiting -= 1
+        return self.response() if not self._waiting else self._deferred
+
+    def _synced(self, problem: Exception | None, topic: list[Appended], place: int) -> None:
+        if problem is not None:
+            index = topic[place].response.partition_index
+            topic[place] = _refused(index, ErrorCode.KAFKA_STORAGE_ERROR, str(problem))
+        self._waiting -= 1
+        if not self._waiting:
+            self._deferred.resolve(self.response())
+
+    def response(self) -> ProduceResponse:
+        return ProduceResponse(
+            responses=tuple(
+                TopicProduceResponse(
+                    name=asked.name,
+                    topic_id=asked.topic_id,
+                    partition_responses=tuple(one.response for one in topic),
+                )
+                for asked, topic in zip(self._body.topic_data, self._appended, strict=True)
+            )
+        )

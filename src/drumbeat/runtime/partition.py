@@ -1,0 +1,97 @@
+"""One data partition on this node: its log, its producers, and who waits for it to grow."""
+
+from collections import deque
+from collections.abc import Callable
+
+from drumbeat.log.port import PartitionLog
+from drumbeat.protocol.errors import ErrorCode
+from drumbeat.runtime.config import TopicConfig
+from drumbeat.runtime.producers import NO_PRODUCER_ID, Producers
+from drumbeat.runtime.record_validation import RefusedBatch, ValidBatch
+
+Synced = Callable[[Exception | None], None]  # called with what went wrong, or None
+
+
+class Partition:
+    """Appends are visible to readers, and answered, once they are synced."""
+
+    def __init__(self, log: PartitionLog, config: TopicConfig) -> None:
+        self.log = log
+        self.config = config
+        self.producers = self._producers_of_log()
+        self._waiting: deque[tuple[int, Synced]] = deque()  # (offset to be synced, whom to tell)
+        self._watchers: set[Callable[[], None]] = set()
+        log.listen(self._on_synced, self._on_failed)
+
+    @property
+    def high_watermark(self) -> int:
+        return self.log.synced_offset
+
+    @property
+    def leader_epoch(self) -> int:
+        return self.log.epoch
+
+    def leader_epoch_of(self, offset: int) -> int:
+        """The epoch in which the record at `offset` was written; -1 for an empty log."""
+        found = [entry.epoch for entry in self.log.epochs() if entry.start_offset <= offset]
+        return found[-1] if found else -1
+
+    def check_epoch(self, client_epoch: int) -> ErrorCode:
+        """Whether a client and this node agree on who leads; -1 is a client that does not say."""
+        if client_epoch in (-1, self.log.epoch):
+            return ErrorCode.NONE
+        if client_epoch < self.log.epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH
+        return ErrorCode.UNKNOWN_LEADER_EPOCH
+
+    # -- appending -------------------------------------------------------------------------------
+
+    def append(self, batch: ValidBatch) -> tuple[int, int]:
+        """Append once per sequence number; returns first offset and the offset to wait for."""
+        header = batch.header
+        if header.producer_id != NO_PRODUCER_ID:
+            if (earlier := self.producers.duplicate(header)) is not None:
+                return earlier.base_offset, earlier.last_offset + 1
+            if error_code := self.producers.check(header):
+                raise RefusedBatch(
+                    error_code,
+                    f"producer {header.producer_id} sent epoch {header.producer_epoch}, "
+                    f"sequence {header.base_sequence}",
+                )
+        base_offset = self.log.append(batch.data, expected=self.log.end_offset)
+        self.producers.remember(header, base_offset)
+        return base_offset, self.log.end_offset
+
+    def when_synced(self, offset: int, tell: Synced) -> None:
+        """Call `tell` once everything below `offset` is durable, or cannot become so."""
+        if offset <= self.log.synced_offset:
+            tell(None)
+            return
+        self._waiting.append((offset, tell))
+        self.log.request_sync()
+
+    def _on_synced(self, synced_offset: int) -> None:
+        while self._waiting and self._waiting[0][0] <= synced_offset:
+            self._waiting.popleft()[1](None)
+        for watcher in tuple(self._watchers):
+            watcher()
+
+    def _on_failed(self, problem: Exception) -> None:
+        # What was not synced is gone, and with it the sequence numbers it carried.
+        self.producers = self._producers_of_log()
+        waiting, self._waiting = self._waiting, deque()
+        for _, tell in waiting:
+            tell(problem)
+
+    def _producers_of_log(self) -> Producers:
+        batches = self.log.batches_from(self.log.start_offset)
+        return Producers(batch.header for batch in batches)
+
+    # -- watching --------------------------------------------------------------------------------
+
+    def watch(self, watcher: Callable[[], None]) -> None:
+        """Call `watcher` each time the high watermark moves."""
+        self._watchers.add(watcher)
+
+    def unwatch(self, watcher: Callable[[], None]) -> None:
+        self._watchers.discard(watcher)

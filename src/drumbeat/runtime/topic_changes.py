@@ -1,0 +1,160 @@
+"""Creating, growing and deleting topics: Kafka's rules, then the catalog, then the logs."""
+
+from types import MappingProxyType
+from typing import NamedTuple
+
+from drumbeat.protocol.apis.create_topics import CreatableTopic
+from drumbeat.protocol.errors import ErrorCode
+from drumbeat.runtime.broker import Broker
+from drumbeat.runtime.config.alter import validate_topic
+from drumbeat.runtime.entropy import new_topic_id
+from drumbeat.runtime.topic_names import collision, problem_with
+from drumbeat.runtime.topics import CONSUMER_OFFSETS, GROUP_EVENTS, Topic
+
+BROKER_DEFAULT = -1
+PARTITIONS_PER_TOPIC_MAX = 10_000  # what Kafka's controller takes in one request
+METADATA_TOPIC = "__cluster_metadata"
+_DAY_MS = 24 * 60 * 60 * 1000
+
+
+class Refusal(NamedTuple):
+    error_code: ErrorCode
+    message: str
+
+
+def plan_topic(broker: Broker, asked: CreatableTopic) -> Topic | Refusal:
+    """The topic that `asked` describes, or the first rule that it breaks."""
+    refusal = _refused_name(broker, asked.name) or _refused_shape(asked)
+    if refusal is not None:
+        return refusal
+    count = len(asked.assignments) or asked.num_partitions
+    planned = Topic(
+        name=asked.name,
+        topic_id=new_topic_id(),
+        partition_count=broker.config.num_partitions if count == BROKER_DEFAULT else count,
+        replication_factor=_replication_factor(broker, asked),
+        configs=MappingProxyType({c.name: c.value for c in asked.configs if c.value is not None}),
+    )
+    return _refused_assignment(broker, asked) or _refused_configs(broker, asked) or planned
+
+
+def _refused_name(broker: Broker, name: str) -> Refusal | None:
+    if problem := problem_with(name):
+        return Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
+    if name == METADATA_TOPIC:
+        return Refusal(ErrorCode.INVALID_REQUEST, f"{name} cannot be created")
+    if broker.topics.get(name) is not None:
+        return Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {name!r} already exists")
+    if other := collision(name, (topic.name for topic in broker.topics)):
+        return Refusal(
+            ErrorCode.INVALID_TOPIC_EXCEPTION, f"topic {name!r} collides with existing {other!r}"
+        )
+    return None
+
+
+def _refused_shape(asked: CreatableTopic) -> Refusal | None:
+    if asked.assignments:
+        return _refused_indexes(asked)
+    if asked.replication_factor != BROKER_DEFAULT and asked.replication_factor < 1:
+        return Refusal(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"replication factor {asked.replication_factor}; at least 1, or -1 for the default",
+        )
+    if asked.num_partitions != BROKER_DEFAULT and asked.num_partitions < 1:
+        return Refusal(
+            ErrorCode.INVALID_PARTITIONS,
+            f"{asked.num_partitions} partitions; at least 1, or -1 for the default",
+        )
+    return too_many_partitions(asked.num_partitions)
+
+
+def _refused_indexes(asked: CreatableTopic) -> Refusal | None:
+    if (asked.num_partitions, asked.replication_factor) != (BROKER_DEFAULT, BROKER_DEFAULT):
+        return Refusal(
+            ErrorCode.INVALID_REQUEST,
+            "with a manual assignment, partitions and replication factor must both be -1",
+        )
+    indexes = sorted(assignment.partition_index for assignment in asked.assignments)
+    if indexes != list(range(len(indexes))):
+        return Refusal(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            "partitions are to be numbered from 0 without gaps",
+        )
+    return too_many_partitions(len(indexes))
+
+
+def too_many_partitions(count: int) -> Refusal | None:
+    if count <= PARTITIONS_PER_TOPIC_MAX:
+        return None
+    return Refusal(
+        ErrorCode.POLICY_VIOLATION,
+        f"{count} partitions; at most {PARTITIONS_PER_TOPIC_MAX} are created per request",
+    )
+
+
+def _refused_assignment(broker: Broker, asked: CreatableTopic) -> Refusal | None:
+    named = {broker_id for a in asked.assignments for broker_id in a.broker_ids}
+    if any(not assignment.broker_ids for assignment in asked.assignments):
+        return Refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "a partition is assigned to no broker")
+    if unknown := named - {broker.node_id}:
+        return Refusal(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            f"unknown brokers {sorted(unknown)} in the assignment",
+        )
+    return None
+
+
+def _refused_configs(broker: Broker, asked: CreatableTopic) -> Refusal | None:
+    configs = {config.name: config.value for config in asked.configs}
+    refusal = validate_topic(configs, broker.config)
+    return refusal and Refusal(ErrorCode[refusal.error], refusal.message)
+
+
+def _replication_factor(broker: Broker, asked: CreatableTopic) -> int:
+    if asked.assignments:
+        return len(asked.assignments[0].broker_ids)
+    if asked.replication_factor == BROKER_DEFAULT:
+        return broker.config.default_replication_factor
+    return asked.replication_factor
+
+
+# -- topics that come into being by themselves ---------------------------------------------------
+
+
+async def create_automatically(broker: Broker, name: str) -> Topic | None:
+    """The topic as auto-creation makes it; None if its name collides with another's."""
+    planned = _internal_topic(broker, name) or plan_topic(
+        broker,
+        CreatableTopic(name=name, num_partitions=BROKER_DEFAULT, replication_factor=BROKER_DEFAULT),
+    )
+    if isinstance(planned, Topic):
+        await broker.topics.create(planned)
+    return broker.topics.get(name)
+
+
+def _internal_topic(broker: Broker, name: str) -> Topic | None:
+    config = broker.config
+    shapes = {
+        CONSUMER_OFFSETS: (
+            config.offsets_topic_num_partitions,
+            1,
+            {
+                "cleanup.policy": "compact",
+                "compression.type": "producer",
+                "segment.bytes": str(config.offsets_topic_segment_bytes),
+            },
+        ),
+        GROUP_EVENTS: (1, 1, {"cleanup.policy": "delete", "retention.ms": str(7 * _DAY_MS)}),
+    }
+    if name not in shapes:
+        return None
+    partition_count, replication_factor, configs = shapes[name]
+    return Topic(
+        name, new_topic_id(), partition_count, replication_factor, MappingProxyType(configs)
+    )
+
+
+async def delete_topic(broker: Broker, topic: Topic) -> None:
+    """The name is free once this returns; a crash in between leaves folders, finished at start."""
+    await broker.topics.delete(topic)
+    await broker.partitions.delete(topic)

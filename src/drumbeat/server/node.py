@@ -1,0 +1,101 @@
+"""A whole node: storage, broker and listener, put together from a configuration."""
+
+import os
+import socket
+from contextlib import AsyncExitStack
+
+from drumbeat.runtime.broker import Advertised, Broker, Storage
+from drumbeat.runtime.clock import Clock, SystemClock
+from drumbeat.runtime.config import BrokerConfig, Endpoint
+from drumbeat.runtime.dispatch import Dispatcher
+from drumbeat.runtime.handlers import HANDLERS
+from drumbeat.runtime.identity import load_identity, new_identity
+from drumbeat.runtime.producer_ids import FileProducerIds, MemoryProducerIds
+from drumbeat.runtime.topic_files import FileTopicStore
+from drumbeat.runtime.topics import MemoryTopicStore
+from drumbeat.server.listener import Limits, Listener
+
+IN_MEMORY = "memory"
+
+
+def memory_storage(config: BrokerConfig) -> Storage:
+    """Nothing outlives the process."""
+    from drumbeat.log.memory import MemoryStore  # noqa: PLC0415 - a node needs one of the two
+
+    return Storage(
+        logs=MemoryStore(),
+        topics=MemoryTopicStore(),
+        identity=new_identity(config.node_id),
+        producer_ids=MemoryProducerIds(),
+        directory=IN_MEMORY,
+    )
+
+
+async def file_storage(config: BrokerConfig) -> Storage:
+    """Everything is in `log.dirs`. Raises LogHeld if another process has it."""
+    from drumbeat.log.store import LocalStore  # noqa: PLC0415 - a node needs one of the two
+
+    data_dir = os.path.abspath(config.log_dir)
+    logs = LocalStore(data_dir)
+    await logs.open()
+    return Storage(
+        logs=logs,
+        topics=FileTopicStore(data_dir, logs),
+        identity=load_identity(data_dir, config.node_id),
+        producer_ids=FileProducerIds(data_dir),
+        directory=data_dir,
+    )
+
+
+class Node:
+    """`async with Node(config, storage) as node:` serves until the block ends."""
+
+    def __init__(self, config: BrokerConfig, storage: Storage, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
+        self._exit = AsyncExitStack()
+        self.broker = Broker(config, storage, self._clock)
+        self.listener = self._listener(config)
+
+    async def __aenter__(self) -> "Node":
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_exc: object) -> None:
+        await self.stop()
+
+    async def start(self) -> None:
+        """Serve; `bootstrap_servers` is known from here on."""
+        self._exit.push_async_callback(self.broker.stop)
+        try:
+            await self.broker.start()
+            (bound, *_) = self.broker.config.listeners
+            (advertised, *_) = self.broker.config.advertised_listeners
+            self._exit.push_async_callback(self.listener.stop)
+            port = await self.listener.start(bound.host or "", bound.port)
+            self.broker.advertised = _advertised(advertised, port)
+        except BaseException:
+            await self._exit.aclose()
+            raise
+
+    async def stop(self) -> None:
+        """Stop accepting, close connections, leave the data in order."""
+        await self._exit.aclose()
+
+    @property
+    def bootstrap_servers(self) -> str:
+        host, port = self.broker.advertised
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+    def _listener(self, config: BrokerConfig) -> Listener:
+        limits = Limits(
+            frame_bytes_max=config.socket_request_max_bytes,
+            connections_max=config.max_connections,
+            connections_per_ip_max=config.max_connections_per_ip,
+            idle_ms_max=config.connections_max_idle_ms,
+        )
+        dispatcher = Dispatcher(self.broker, HANDLERS, self.broker.tasks)
+        return Listener(dispatcher, limits, self._clock)
+
+
+def _advertised(endpoint: Endpoint, bound_port: int) -> Advertised:
+    return Advertised(endpoint.host or socket.getfqdn(), endpoint.port or bound_port)
