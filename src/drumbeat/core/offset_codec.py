@@ -1,12 +1,13 @@
 """Offset commits to bytes and back: nearly every record of the log, so the fast path matters.
 
 Kafka writes value version 4, or version 1 for a commit that names its own expiry, which no other
-version can hold. Version 4 with a short metadata and at most the topic id behind it is read and
-written here by hand; everything else goes through the declaration below.
+version can hold. Version 4 with short metadata and a topic id behind it is read and
+written here by hand; everything else goes through the declarations below.
 """
 
 import struct
 from functools import cache, lru_cache
+from sys import intern
 from typing import Annotated, NamedTuple
 
 from drumbeat.core.records import (
@@ -27,20 +28,29 @@ _EXPLICIT_EXPIRY_VERSION = 1
 
 STRING_BYTES_MAX = 32_767  # the length of a string is an int16, in keys and in old values
 
-# Groups commit the same partitions over and over, so their keys are kept: at most 65,536 of them
-# and none above 512 bytes, or long group ids could take all memory.
+# Groups commit the same partitions over and over, so keys are remembered, both ways: 65,536 at
+# most and none above 512 bytes, or long group ids could take all memory.
 KEYS_CACHED = 65_536
 KEY_CACHED_BYTES_MAX = 512
 
 _VERSION = struct.Struct(">h")
 _INT16 = struct.Struct(">h")
 _PARTITION = struct.Struct(">i")
-_V4_HEAD = struct.Struct(">hqiB")  # version, offset, leader epoch, bytes of metadata + 1
-_V4_TAIL = struct.Struct(">qB")  # commit timestamp, no tagged fields
-_V4_TAIL_WITH_TOPIC_ID = struct.Struct(">q3s16s")
+
+# Version 4 as it nearly always is: a length of one byte, the metadata, and the topic id as the
+# only tagged field. One layout per length; 0, which is null, has none that any value fits.
+_V4_LENGTH_AT = 14
+_V4_LENGTH_MAX = 127  # the length counts one more than the bytes of metadata
+_V4_LAYOUTS = (
+    struct.Struct(""),
+    *(struct.Struct(f">hqiB{size}sq3s16s") for size in range(_V4_LENGTH_MAX)),
+)
 _TOPIC_ID_TAG = b"\x01\x00\x10"  # one tagged field: tag 0 of 16 bytes
-_V4_METADATA_AT = _V4_HEAD.size
-_V4_METADATA_MAX = 126  # the longest whose length takes one byte
+
+# Bound once, because finding the method takes half as long as calling it.
+_PACK_V4 = tuple(layout.pack for layout in _V4_LAYOUTS)
+_UNPACK_V4 = tuple(layout.unpack for layout in _V4_LAYOUTS)
+_unpack_partition = _PARTITION.unpack_from
 
 _KEY_PREFIX = _VERSION.pack(RecordType.OFFSET_COMMIT)
 _new = tuple.__new__
@@ -73,37 +83,71 @@ def _encode_key(group_id: str, topic: str, partition: int) -> bytes:
 
 
 def encode_offset_value(record: OffsetCommitRecord) -> bytes:
-    _, _, _, offset, leader_epoch, metadata, commit_timestamp_ms, expire_ms, topic_id = record
+    _, _, _, offset, leader_epoch, metadata, timestamp_ms, expire_ms, topic_id = record
     data = metadata.encode()
-    size = len(data)
-    if size > _V4_METADATA_MAX or expire_ms != NO_EXPIRE_TIMESTAMP or topic_id == NULL_UUID:
+    length = len(data) + 1
+    if length > _V4_LENGTH_MAX or expire_ms != NO_EXPIRE_TIMESTAMP or topic_id == NULL_UUID:
         return _encode_any(record)
-    pack = _v4_layout(size).pack
-    head = (_FLEXIBLE_VERSION, offset, leader_epoch, size + 1)
-    return pack(*head, data, commit_timestamp_ms, _TOPIC_ID_TAG, topic_id)
+    head = (_FLEXIBLE_VERSION, offset, leader_epoch, length)
+    return _PACK_V4[length](*head, data, timestamp_ms, _TOPIC_ID_TAG, topic_id)
 
 
-def decode_offset_value(key: OffsetKey, value: bytes) -> OffsetCommitRecord:
-    """The commit that `value` says; bytes behind it are ignored, as Kafka does."""
+def decode_offset_commit(key: bytes, value: bytes) -> OffsetCommitRecord:
+    """The commit that a key of type 1 and its value say; bytes behind them are ignored."""
     try:
-        version, offset, leader_epoch, size = _V4_HEAD.unpack_from(value)
-        if version != _FLEXIBLE_VERSION or not 0 < size <= _V4_METADATA_MAX + 1:
-            return _decode_any(key, value)
-        stop = _V4_METADATA_AT + size - 1
-        metadata = value[_V4_METADATA_AT:stop].decode()
-        if len(value) == stop + _V4_TAIL_WITH_TOPIC_ID.size:
-            commit_timestamp_ms, tag, topic_id = _V4_TAIL_WITH_TOPIC_ID.unpack_from(value, stop)
-            if tag != _TOPIC_ID_TAG:
-                return _decode_any(key, value)
-        else:
-            commit_timestamp_ms, tags = _V4_TAIL.unpack_from(value, stop)
-            topic_id = NULL_UUID
-            if tags:
-                return _decode_any(key, value)
-    except (struct.error, UnicodeDecodeError):
-        return _decode_any(key, value)
-    fields = (offset, leader_epoch, metadata, commit_timestamp_ms, NO_EXPIRE_TIMESTAMP, topic_id)
-    return _new(OffsetCommitRecord, key + fields)
+        unpack = _UNPACK_V4[value[_V4_LENGTH_AT]]
+        version, offset, leader_epoch, _, metadata, timestamp_ms, tag, topic_id = unpack(value)
+        names = _names(key[:-4]) if len(key) <= KEY_CACHED_BYTES_MAX else None
+        if names is not None and version == _FLEXIBLE_VERSION and tag == _TOPIC_ID_TAG:
+            group_id, topic = names
+            (partition,) = _unpack_partition(key, len(key) - 4)
+            # fmt: off
+            return _new(OffsetCommitRecord, (
+                group_id, topic, partition, offset, leader_epoch, metadata.decode(),
+                timestamp_ms, NO_EXPIRE_TIMESTAMP, topic_id,
+            ))
+            # fmt: on
+    except (IndexError, struct.error, UnicodeDecodeError):
+        pass
+    return decode_offset_value(decode_offset_key(key), value, VERSIONS)
+
+
+def decode_offset_key(key: bytes) -> OffsetKey:
+    try:
+        group_id, topic, partition = decoder(OffsetKey, 0, False)(key, _VERSION.size)
+    except ProtocolError as problem:
+        raise RecordError(str(problem)) from None
+    return OffsetKey(intern(group_id), intern(topic), partition)
+
+
+def decode_offset_value(key: OffsetKey, value: bytes, versions: range) -> OffsetCommitRecord:
+    """Any version that is among `versions`."""
+    if len(value) < _VERSION.size:
+        raise RecordError(f"offset commit value of {len(value)} bytes has no version")
+    (version,) = _VERSION.unpack_from(value)
+    if version not in versions:
+        raise RecordError(f"offset commit value has unknown version {version}")
+    decode = decoder(OffsetCommitValue, version, version >= _FLEXIBLE_VERSION)
+    try:
+        fields = decode(value, _VERSION.size)
+    except ProtocolError as problem:
+        raise RecordError(str(problem)) from None
+    return OffsetCommitRecord(*key, *fields)
+
+
+@lru_cache(KEYS_CACHED)
+def _names(prefix: bytes) -> tuple[str, str] | None:
+    """Group and topic of a key without its partition; None if they do not fill it exactly.
+
+    Both are interned: a million offsets share the names of a few hundred topics.
+    """
+    (group_bytes,) = _INT16.unpack_from(prefix, _VERSION.size)
+    topic_at = _VERSION.size + 2 * _INT16.size + group_bytes
+    (topic_bytes,) = _INT16.unpack_from(prefix, topic_at - _INT16.size)
+    if min(group_bytes, topic_bytes) < 0 or topic_at + topic_bytes != len(prefix):
+        return None
+    group_id = prefix[_VERSION.size + _INT16.size : topic_at - _INT16.size].decode()
+    return intern(group_id), intern(prefix[topic_at:].decode())
 
 
 def _encode_any(record: OffsetCommitRecord) -> bytes:
@@ -123,29 +167,9 @@ def _encode_any(record: OffsetCommitRecord) -> bytes:
     return _VERSION.pack(version) + _value_encoder(version)(value)
 
 
-def _decode_any(key: OffsetKey, value: bytes) -> OffsetCommitRecord:
-    if len(value) < _VERSION.size:
-        raise RecordError(f"offset commit value of {len(value)} bytes has no version")
-    (version,) = _VERSION.unpack_from(value)
-    if version not in VERSIONS:
-        raise RecordError(f"offset commit value has unknown version {version}")
-    decode = decoder(OffsetCommitValue, version, version >= _FLEXIBLE_VERSION)
-    try:
-        fields = decode(value, _VERSION.size)
-    except ProtocolError as problem:
-        raise RecordError(str(problem)) from None
-    return OffsetCommitRecord(*key, *fields)
-
-
 @cache
 def _value_encoder(version: int) -> Encoder:
     return encoder(OffsetCommitValue, version, version >= _FLEXIBLE_VERSION)
-
-
-@cache
-def _v4_layout(size: int) -> struct.Struct:
-    """The whole of version 4 with `size` bytes of metadata and a topic id."""
-    return struct.Struct(f">hqiB{size}sq3s16s")
 
 
 def _string(text: str) -> bytes:

@@ -8,9 +8,7 @@ serve a state that is not the log's.
 
 import struct
 from collections.abc import Iterable
-from functools import lru_cache
-from sys import intern
-from typing import Annotated, Any, NamedTuple, TypeAlias, assert_never
+from typing import Annotated, Any, NamedTuple, assert_never
 
 from drumbeat.core.modern_records import (
     LAYOUTS,
@@ -18,11 +16,10 @@ from drumbeat.core.modern_records import (
     NativeMemberMetadataValue,
 )
 from drumbeat.core.offset_codec import (
-    KEY_CACHED_BYTES_MAX,
-    KEYS_CACHED,
     LEGACY_VERSIONS,
     STRING_BYTES_MAX,
-    OffsetKey,
+    decode_offset_commit,
+    decode_offset_key,
     decode_offset_value,
     encode_offset_key,
     encode_offset_value,
@@ -52,11 +49,8 @@ BATCH_OVERHEAD_BYTES = 61
 RECORD_OVERHEAD_BYTES = 21  # lengths, deltas and flags of one record at their widest
 
 _INT16 = struct.Struct(">h")
+_OFFSET_COMMIT = _INT16.pack(RecordType.OFFSET_COMMIT)
 _NO_TIMEOUT = -1
-
-
-class LegacyOffsetKey(OffsetKey):
-    """Type 0: from before Kafka 0.9. The same fields, but only value version 0 follows it."""
 
 
 class GroupMetadataKey(NamedTuple):
@@ -83,18 +77,6 @@ class GroupMetadataValue(NamedTuple):
     members: tuple[MemberMetadataValue, ...] = ()
 
 
-class _ModernKey(NamedTuple):
-    record_type: RecordType
-    group_id: str
-
-
-class _UnknownKey(NamedTuple):
-    record_type: int
-
-
-_Key: TypeAlias = OffsetKey | GroupMetadataKey | _ModernKey | _UnknownKey
-
-
 def encode(record: Record) -> tuple[bytes, bytes | None]:
     """Key and value, byte for byte what Kafka 4.3 writes. RecordError if a string is too long."""
     if isinstance(record, OffsetCommitRecord):
@@ -113,24 +95,21 @@ def encode(record: Record) -> tuple[bytes, bytes | None]:
 
 
 def decode(key: bytes | None, value: bytes | None) -> Record:
+    if value is not None and key is not None and key[:2] == _OFFSET_COMMIT:
+        return decode_offset_commit(key, value)
     if key is None or len(key) < _INT16.size:
         raise RecordError(f"record key {key!r} has no type")
-    parsed = _read_key(key) if len(key) <= KEY_CACHED_BYTES_MAX else _read_key.__wrapped__(key)
-    if type(parsed) is OffsetKey and value is not None:
-        return decode_offset_value(parsed, value)
-    match parsed:
-        case OffsetKey():
-            return _decode_legacy_or_tombstone(parsed, value)
-        case GroupMetadataKey():
-            return _decode_group(parsed.group_id, value)
-        case _ModernKey():
-            if value is not None:
-                read_modern_value(parsed.record_type, value)
-            return ModernGroupRecord(parsed.record_type, parsed.group_id, key, value)
-        case _UnknownKey():
-            return UnknownRecord(parsed.record_type, key, value)
-        case _:
-            assert_never(parsed)
+    (record_type,) = _INT16.unpack_from(key)
+    if record_type in (RecordType.OFFSET_COMMIT, RecordType.LEGACY_OFFSET_COMMIT):
+        offset_key = decode_offset_key(key)
+        if value is None:
+            return OffsetCommitTombstone(*offset_key)
+        return decode_offset_value(offset_key, value, LEGACY_VERSIONS)
+    if record_type == RecordType.GROUP_METADATA:
+        return _decode_group(_read(GroupMetadataKey, 0, False, key)[0], value)
+    if record_type in LAYOUTS:
+        return _decode_modern(RecordType(record_type), key, value)
+    return UnknownRecord(record_type, key, value)
 
 
 def read_modern_key(record_type: RecordType, key: bytes) -> tuple[Any, ...]:
@@ -153,6 +132,12 @@ def read_modern_value(record_type: RecordType, value: bytes) -> tuple[Any, ...]:
         return ConsumerGroupMemberMetadataValue(*native[:-1])
 
 
+def _decode_modern(record_type: RecordType, key: bytes, value: bytes | None) -> Record:
+    if value is not None:
+        read_modern_value(record_type, value)
+    return ModernGroupRecord(record_type, read_modern_key(record_type, key)[0], key, value)
+
+
 def fits_in_batch(records: Iterable[Record], batch_bytes_max: int) -> bool:
     """Whether these records can be written, and together stay within one batch of that size."""
     size = BATCH_OVERHEAD_BYTES
@@ -163,36 +148,6 @@ def fits_in_batch(records: Iterable[Record], batch_bytes_max: int) -> bool:
     except RecordError:
         return False
     return size <= batch_bytes_max
-
-
-# -- keys -----------------------------------------------------------------------------------------
-
-
-@lru_cache(KEYS_CACHED)
-def _read_key(key: bytes) -> _Key:
-    (record_type,) = _INT16.unpack_from(key)
-    match record_type:
-        case RecordType.OFFSET_COMMIT | RecordType.LEGACY_OFFSET_COMMIT:
-            group_id, topic, partition = _read(OffsetKey, 0, False, key)
-            is_legacy = record_type == RecordType.LEGACY_OFFSET_COMMIT
-            made = LegacyOffsetKey if is_legacy else OffsetKey
-            return made(intern(group_id), intern(topic), partition)
-        case RecordType.GROUP_METADATA:
-            return GroupMetadataKey(*_read(GroupMetadataKey, 0, False, key))
-        case _ if record_type in LAYOUTS:
-            modern_type = RecordType(record_type)
-            return _ModernKey(modern_type, read_modern_key(modern_type, key)[0])
-        case _:
-            return _UnknownKey(record_type)
-
-
-def _decode_legacy_or_tombstone(key: OffsetKey, value: bytes | None) -> Record:
-    if value is None:
-        return OffsetCommitTombstone(*key)
-    version = _version("legacy offset commit", value)
-    if version not in LEGACY_VERSIONS:
-        raise RecordError(f"legacy offset commit value has unknown version {version}")
-    return decode_offset_value(OffsetKey(*key), value)
 
 
 # -- classic groups -------------------------------------------------------------------------------

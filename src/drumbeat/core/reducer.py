@@ -44,24 +44,22 @@ def apply(state: State, record: Record, log_offset: int, producer_id: int = NO_P
 
     With a producer id it belongs to an open transaction: its offsets wait for the end marker.
     """
-    if isinstance(record, OffsetCommitRecord):
-        _apply_offset_commit(state, record, log_offset, producer_id)
+    if not isinstance(record, OffsetCommitRecord):
+        _apply_other(state, record)
         return
-    match record:
-        case OffsetCommitTombstone():
-            _apply_offset_tombstone(state, record)
-        case GroupMetadataRecord():
-            members = {member.member_id: member for member in record.members}
-            state.groups[record.group_id] = Group(*record[1:-1], members)
-        case GroupMetadataTombstone():
-            # The offsets stay, out of sight, until a record of their own removes them.
-            state.groups.pop(record.group_id, None)
-        case ModernGroupRecord():
-            _apply_modern(state, record)
-        case UnknownRecord():
-            pass
-        case _:
-            assert_never(record)
+    # Nearly every record of a log comes this way, so nothing is called that need not be.
+    group_id, topic, partition, offset, leader_epoch, metadata, at_ms, expire_ms, topic_id = record
+    if group_id not in state.groups:
+        state.groups[group_id] = _SIMPLE_GROUP
+    by_group = state.offsets
+    if producer_id != NO_PRODUCER_ID:
+        by_group = state.pending_offsets.setdefault(producer_id, {})
+    offsets = by_group.get(group_id)
+    if offsets is None:
+        offsets = by_group[group_id] = {}
+    offsets[topic, partition] = _new(
+        CommittedOffset, (offset, leader_epoch, metadata, at_ms, expire_ms, topic_id, log_offset)
+    )
 
 
 def end_transaction(state: State, producer_id: int, is_committed: bool) -> None:
@@ -79,20 +77,29 @@ def end_transaction(state: State, producer_id: int, is_committed: bool) -> None:
                 committed[topic_partition] = offset
 
 
-def _apply_offset_commit(
-    state: State, record: OffsetCommitRecord, log_offset: int, producer_id: int
+def _apply_other(
+    state: State,
+    record: OffsetCommitTombstone
+    | GroupMetadataRecord
+    | GroupMetadataTombstone
+    | ModernGroupRecord
+    | UnknownRecord,
 ) -> None:
-    group_id = record[0]
-    if group_id not in state.groups:
-        state.groups[group_id] = _SIMPLE_GROUP
-    by_group = state.offsets
-    if producer_id != NO_PRODUCER_ID:
-        by_group = state.pending_offsets.setdefault(producer_id, {})
-    offsets = by_group.get(group_id)
-    if offsets is None:
-        offsets = by_group[group_id] = {}
-    # Slices, because this runs a million times at load: (topic, partition), then the rest.
-    offsets[record[1:3]] = _new(CommittedOffset, (*record[3:], log_offset))
+    match record:
+        case OffsetCommitTombstone():
+            _apply_offset_tombstone(state, record)
+        case GroupMetadataRecord():
+            members = {member.member_id: member for member in record.members}
+            state.groups[record.group_id] = Group(*record[1:-1], members)
+        case GroupMetadataTombstone():
+            # The offsets stay, out of sight, until a record of their own removes them.
+            state.groups.pop(record.group_id, None)
+        case ModernGroupRecord():
+            _apply_modern(state, record)
+        case UnknownRecord():
+            pass
+        case _:
+            assert_never(record)
 
 
 def _apply_offset_tombstone(state: State, record: OffsetCommitTombstone) -> None:

@@ -64,9 +64,9 @@ class LocalPartitionLog(OwnedLog):
             opened.topic_partition,
             settings,
             opened.epochs,
-            start_offset=opened.start_offset,
-            end_offset=opened.segments.synced_offset,
+            opened.segments.synced_offset,
         )
+        self._start_offset = opened.start_offset
         self._directory = opened.directory
         self._lock = opened.lock
         self._segments = opened.segments
@@ -74,12 +74,15 @@ class LocalPartitionLog(OwnedLog):
         self._disk = workers.disk
         self._workers = workers
         self._on_closed = on_closed
-        self._is_open = True
         self._maintenance = asyncio.Lock()  # retention, deletion and release, one at a time
 
     @property
     def notes(self) -> tuple[str, ...]:
         return self._notes
+
+    @property
+    def start_offset(self) -> int:
+        return self._start_offset
 
     @property
     def size_bytes(self) -> int:
@@ -140,12 +143,6 @@ class LocalPartitionLog(OwnedLog):
     def max_timestamp(self) -> TimestampOffset | None:
         self._check_readable(self._start_offset)
         return self._segments.max_timestamp()
-
-    def _check_readable(self, offset: int) -> None:
-        if not self._is_open:
-            raise self._refused()
-        if not self._start_offset <= offset <= self._end_offset:
-            raise OffsetOutOfRange(offset, self._start_offset, self._end_offset)
 
     # Shrinking
 

@@ -77,18 +77,13 @@ class MemoryPartitionLog(OwnedLog):
         on_closed: Callable[[MemoryPartitionLog], None],
     ) -> None:
         super().__init__(
-            partition.topic_partition,
-            settings,
-            partition.epochs,
-            start_offset=partition.start_offset,
-            end_offset=partition.end_offset,
+            partition.topic_partition, settings, partition.epochs, partition.end_offset
         )
         self._partition = partition
         self._faults = faults
         self._on_closed = on_closed
         self._staged: list[StoredBatch] = []
         self._in_flight: list[StoredBatch] = []
-        self._is_open = True
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -151,12 +146,6 @@ class MemoryPartitionLog(OwnedLog):
         self._check_readable(self.start_offset)
         return self._partition.max_timestamp()
 
-    def _check_readable(self, offset: int) -> None:
-        if not self._is_open:
-            raise self._refused()
-        if not self.start_offset <= offset <= self._end_offset:
-            raise OffsetOutOfRange(offset, self.start_offset, self._end_offset)
-
     # Shrinking
 
     async def delete_records_before(self, offset: int) -> int:
@@ -170,7 +159,7 @@ class MemoryPartitionLog(OwnedLog):
     async def enforce_retention(self, now_ms: int) -> int:
         self._check_writable()
         expired = expired_segments(
-            self._partition.summaries(),
+            self._partition.summaries(self._end_offset),
             self._settings,
             now_ms=now_ms,
             start_offset=self.start_offset,
@@ -267,8 +256,7 @@ class MemoryStore:
         self._partitions[topic_partition].corrupt(offset)
 
     async def _expel_owner(self, topic_partition: TopicPartition, reason: str) -> None:
-        owner = self._held.get(topic_partition)
-        if owner is not None:
+        while (owner := self._held.get(topic_partition)) is not None:
             await owner.expel(reason)
 
     def _on_closed(self, log: MemoryPartitionLog) -> None:

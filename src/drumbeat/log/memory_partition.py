@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
-from operator import attrgetter
 from typing import NamedTuple
 
 from drumbeat.log.epochs import EpochHistory
@@ -76,11 +74,12 @@ class MemoryPartition:
             self._segments[-1].add(batch)
             self.end_offset = batch.header.next_offset
 
-    def summaries(self) -> list[SegmentSummary]:
+    def summaries(self, end_offset: int) -> list[SegmentSummary]:
+        """`end_offset` is the owner's, who may have staged more for the last segment."""
         ends = [segment.base_offset for segment in self._segments[1:]]
         return [
             SegmentSummary(end, segment.size, segment.max_timestamp)
-            for segment, end in zip(self._segments, [*ends, self.end_offset], strict=True)
+            for segment, end in zip(self._segments, [*ends, end_offset], strict=True)
         ]
 
     def remove_first(self, count: int) -> int:

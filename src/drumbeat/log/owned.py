@@ -17,6 +17,7 @@ from drumbeat.log.errors import (
     BatchTooLarge,
     Fenced,
     LogError,
+    OffsetOutOfRange,
     UnexpectedEndOffset,
 )
 from drumbeat.log.port import EpochEntry, LogSettings, TopicPartition
@@ -31,17 +32,15 @@ class OwnedLog(ABC):
         topic_partition: TopicPartition,
         settings: LogSettings,
         epochs: EpochHistory,
-        *,
-        start_offset: int,
         end_offset: int,
     ) -> None:
         self._topic_partition = topic_partition
         self._settings = settings
         self._epochs = epochs
         self._epoch = epochs.latest
-        self._start_offset = start_offset
         self._end_offset = end_offset
         self._synced_offset = end_offset
+        self._is_open = True  # for reading; whether it may write is what `_refusal` says
         self._refusal: Callable[[], LogError] | None = None
         self._on_synced: Callable[[int], None] | None = None
         self._on_failed: Callable[[Exception], None] | None = None
@@ -61,8 +60,8 @@ class OwnedLog(ABC):
         return self._epoch
 
     @property
-    def start_offset(self) -> int:
-        return self._start_offset
+    @abstractmethod
+    def start_offset(self) -> int: ...
 
     @property
     def end_offset(self) -> int:
@@ -181,6 +180,12 @@ class OwnedLog(ABC):
     def _check_writable(self) -> None:
         if self._refusal is not None:
             raise self._refusal()
+
+    def _check_readable(self, offset: int) -> None:
+        if not self._is_open:
+            raise self._refused()
+        if not self.start_offset <= offset <= self._end_offset:
+            raise OffsetOutOfRange(offset, self.start_offset, self._end_offset)
 
     def _refused(self) -> LogError:
         assert self._refusal is not None

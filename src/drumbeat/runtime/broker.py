@@ -8,6 +8,7 @@ from drumbeat.log.errors import LogError
 from drumbeat.log.port import LogStore
 from drumbeat.runtime.clock import Clock
 from drumbeat.runtime.config import BrokerConfig
+from drumbeat.runtime.coordinator.group_coordinator import GroupCoordinator
 from drumbeat.runtime.identity import Identity
 from drumbeat.runtime.partition import Partition
 from drumbeat.runtime.partitions import Partitions
@@ -47,13 +48,16 @@ class Broker:
         self.producer_ids = storage.producer_ids
         self.advertised = Advertised("127.0.0.1", 0)  # until the listener knows its port
         self.tasks = Tasks()
+        self.groups = GroupCoordinator(self)
 
     async def start(self) -> None:
         self.topics.load()
+        await self.groups.start()
         self.tasks.spawn(self._enforce_retention_for_ever())
 
     async def stop(self) -> None:
         """Leave everything on disk in order."""
+        await self.groups.stop()
         await self.tasks.cancel()
         await self.storage.logs.close()
 

@@ -6,15 +6,28 @@ from typing import Protocol
 
 class Clock(Protocol):
     def now_ms(self) -> int:
-        """Wall-clock time: what goes into records."""
+        """Wall-clock time: what goes into records of data topics."""
 
     def monotonic_ms(self) -> int:
-        """Time that never goes back: what deadlines are measured with."""
+        """Time that never goes back: for measuring how long something took."""
+
+    def steady_ms(self) -> int:
+        """Wall-clock time that nobody sets: what sessions and their deadlines are measured with.
+
+        A clock that is set back or forth would otherwise expire every member of every group, or
+        none. It counts while the machine sleeps.
+        """
 
 
 class SystemClock:
+    def __init__(self) -> None:
+        self._steady_from_ns = time.time_ns() - time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+
     def now_ms(self) -> int:
         return time.time_ns() // 1_000_000
 
     def monotonic_ms(self) -> int:
         return time.monotonic_ns() // 1_000_000
+
+    def steady_ms(self) -> int:
+        return (self._steady_from_ns + time.clock_gettime_ns(time.CLOCK_BOOTTIME)) // 1_000_000

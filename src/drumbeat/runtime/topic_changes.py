@@ -1,15 +1,17 @@
 """Creating, growing and deleting topics: Kafka's rules, then the catalog, then the logs."""
 
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from drumbeat.protocol.apis.create_topics import CreatableTopic
 from drumbeat.protocol.errors import ErrorCode
-from drumbeat.runtime.broker import Broker
 from drumbeat.runtime.config.alter import validate_topic
 from drumbeat.runtime.entropy import new_topic_id
 from drumbeat.runtime.topic_names import collision, problem_with
 from drumbeat.runtime.topics import CONSUMER_OFFSETS, GROUP_EVENTS, Topic
+
+if TYPE_CHECKING:
+    from drumbeat.runtime.broker import Broker
 
 BROKER_DEFAULT = -1
 PARTITIONS_PER_TOPIC_MAX = 10_000  # what Kafka's controller takes in one request
@@ -22,7 +24,7 @@ class Refusal(NamedTuple):
     message: str
 
 
-def plan_topic(broker: Broker, asked: CreatableTopic) -> Topic | Refusal:
+def plan_topic(broker: "Broker", asked: CreatableTopic) -> Topic | Refusal:
     """The topic that `asked` describes, or the first rule that it breaks."""
     refusal = _refused_name(broker, asked.name) or _refused_shape(asked)
     if refusal is not None:
@@ -38,7 +40,7 @@ def plan_topic(broker: Broker, asked: CreatableTopic) -> Topic | Refusal:
     return _refused_assignment(broker, asked) or _refused_configs(broker, asked) or planned
 
 
-def _refused_name(broker: Broker, name: str) -> Refusal | None:
+def _refused_name(broker: "Broker", name: str) -> Refusal | None:
     if problem := problem_with(name):
         return Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
     if name == METADATA_TOPIC:
@@ -92,7 +94,7 @@ def too_many_partitions(count: int) -> Refusal | None:
     )
 
 
-def _refused_assignment(broker: Broker, asked: CreatableTopic) -> Refusal | None:
+def _refused_assignment(broker: "Broker", asked: CreatableTopic) -> Refusal | None:
     named = {broker_id for a in asked.assignments for broker_id in a.broker_ids}
     if any(not assignment.broker_ids for assignment in asked.assignments):
         return Refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "a partition is assigned to no broker")
@@ -104,13 +106,13 @@ def _refused_assignment(broker: Broker, asked: CreatableTopic) -> Refusal | None
     return None
 
 
-def _refused_configs(broker: Broker, asked: CreatableTopic) -> Refusal | None:
+def _refused_configs(broker: "Broker", asked: CreatableTopic) -> Refusal | None:
     configs = {config.name: config.value for config in asked.configs}
     refusal = validate_topic(configs, broker.config)
     return refusal and Refusal(ErrorCode[refusal.error], refusal.message)
 
 
-def _replication_factor(broker: Broker, asked: CreatableTopic) -> int:
+def _replication_factor(broker: "Broker", asked: CreatableTopic) -> int:
     if asked.assignments:
         return len(asked.assignments[0].broker_ids)
     if asked.replication_factor == BROKER_DEFAULT:
@@ -121,7 +123,7 @@ def _replication_factor(broker: Broker, asked: CreatableTopic) -> int:
 # -- topics that come into being by themselves ---------------------------------------------------
 
 
-async def create_automatically(broker: Broker, name: str) -> Topic | None:
+async def create_automatically(broker: "Broker", name: str) -> Topic | None:
     """The topic as auto-creation makes it; None if its name collides with another's."""
     planned = _internal_topic(broker, name) or plan_topic(
         broker,
@@ -132,7 +134,7 @@ async def create_automatically(broker: Broker, name: str) -> Topic | None:
     return broker.topics.get(name)
 
 
-def _internal_topic(broker: Broker, name: str) -> Topic | None:
+def _internal_topic(broker: "Broker", name: str) -> Topic | None:
     config = broker.config
     shapes = {
         CONSUMER_OFFSETS: (
@@ -154,7 +156,8 @@ def _internal_topic(broker: Broker, name: str) -> Topic | None:
     )
 
 
-async def delete_topic(broker: Broker, topic: Topic) -> None:
+async def delete_topic(broker: "Broker", topic: Topic) -> None:
     """The name is free once this returns; a crash in between leaves folders, finished at start."""
     await broker.topics.delete(topic)
     await broker.partitions.delete(topic)
+    await broker.groups.on_topics_deleted({topic.name: topic.topic_id})

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 CONSUMER_OFFSETS = "__consumer_offsets"
 GROUP_EVENTS = "__group_events"
-INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, "__transaction_state"})
+INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, GROUP_EVENTS, "__transaction_state"})
 
 
 class Topic(NamedTuple):

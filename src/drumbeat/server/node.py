@@ -1,6 +1,5 @@
 """A whole node: storage, broker and listener, put together from a configuration."""
 
-import os
 import socket
 from contextlib import AsyncExitStack
 
@@ -35,9 +34,9 @@ async def file_storage(config: BrokerConfig) -> Storage:
     """Everything is in `log.dirs`. Raises LogHeld if another process has it."""
     from drumbeat.log.store import LocalStore  # noqa: PLC0415 - a node needs one of the two
 
-    data_dir = os.path.abspath(config.log_dir)
-    logs = LocalStore(data_dir)
+    logs = LocalStore(config.log_dir)
     await logs.open()
+    data_dir = logs.directory
     return Storage(
         logs=logs,
         topics=FileTopicStore(data_dir, logs),

@@ -34,6 +34,9 @@ from drumbeat.protocol.errors import ErrorCode
 
 _NOBODY: frozenset[str] = frozenset()
 
+# Clients may state a rebalance timeout of 0; Kafka's timer then spins until their sessions end.
+_JOIN_PHASE_REPEAT_MS_MIN = 1_000
+
 
 def join_key(group_id: str) -> DeadlineKey:
     return DeadlineKey(DeadlineKind.JOIN, group_id)
@@ -170,7 +173,8 @@ def _wait_for_static_members(
 ) -> Outcome:
     """Nobody joined, but static members are still in session: the phase goes on."""
     draft.events.append(rebalance_failed(group, context.now_ms, Reason.NOBODY_REJOINED))
-    draft.effects.extend(_arm(context, group, _rebalance_timeout_ms(members)).effects)
+    delay_ms = max(_rebalance_timeout_ms(members), _JOIN_PHASE_REPEAT_MS_MIN)
+    draft.effects.extend(_arm(context, group, delay_ms).effects)
     return draft.outcome()
 
 
@@ -210,4 +214,4 @@ def _begin_sync_phase(
 
 
 def _rebalance_timeout_ms(members: Iterable[JoinedMember]) -> int:
-    return max((member.rebalance_timeout_ms for member in members), default=0)
+    return max(0, max((member.rebalance_timeout_ms for member in members), default=0))

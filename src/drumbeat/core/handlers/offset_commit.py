@@ -7,7 +7,7 @@ A member that commits is alive, so its session deadline moves.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from drumbeat.core.classic.group import ClassicGroupView
 from drumbeat.core.classic.validation import fencing_events
@@ -40,13 +40,8 @@ _Topic: TypeAlias = tuple[str, bytes]  # name and id as the request gives them; 
 _Answers: TypeAlias = list[OffsetCommitResponsePartition]
 
 
-class _Accepted(NamedTuple):
-    """A topic that exists, with those of its partitions that do."""
-
-    asked: _Topic
-    name: str
-    topic_id: bytes
-    partitions: Sequence[OffsetCommitRequestPartition]
+# A topic that exists, with those of its partitions that do: as asked for, name, id, partitions.
+_Accepted: TypeAlias = tuple[_Topic, str, bytes, Sequence[OffsetCommitRequestPartition]]
 
 
 def offset_commit(view: View, context: Context, request: OffsetCommitRequest) -> Outcome:
@@ -91,7 +86,7 @@ def _check_topic(
         unknown = (partition for partition in partitions if not 0 <= partition[0] < count)
         _refuse(refused, asked, unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if known:
-        accepted.append(_Accepted(asked, name, context.topics.topic_id(name), known))
+        accepted.append((asked, name, context.topics.topic_id(name), known))
 
 
 def _refuse(
@@ -119,11 +114,12 @@ def _commit(
                 answer.append(OffsetCommitResponsePartition(index, error))
                 continue
             answer.append(OffsetCommitResponsePartition(index))
-            position = (offset, leader_epoch, metadata or "")
-            record = OffsetCommitRecord(
-                group_id, name, index, *position, now_ms, expire_ms, topic_id
-            )
-            records.append(record)
+            # fmt: off
+            records.append(OffsetCommitRecord(
+                group_id, name, index, offset, leader_epoch, metadata or "",
+                now_ms, expire_ms, topic_id,
+            ))
+            # fmt: on
         answers.append((asked, answer))
     return answers, records
 

@@ -4,7 +4,7 @@ A change is taken whole or refused whole, with Kafka's error name and a message 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -56,16 +56,15 @@ def alter_topic(
 def replace_topic(
     configs: Mapping[str, str | None], broker: BrokerConfig
 ) -> dict[str, str] | Refusal:
-    """A topic's overrides after AlterConfigs, which leaves out what it does not name."""
-    refusal = _null_values(configs, "INVALID_REQUEST") or validate_topic(configs, broker)
-    return refusal or _without_nulls(configs)
+    """A topic's overrides after AlterConfigs, which drops what it does not name."""
+    return alter_topic({}, _as_operations(configs), broker)
 
 
 def validate_topic(overrides: Mapping[str, str | None], broker: BrokerConfig) -> Refusal | None:
     """What is wrong with a topic's overrides, if anything; CreateTopics asks too."""
-    if (refusal := _null_values(overrides, "INVALID_CONFIG")) is not None:
-        return refusal
-    valid = _without_nulls(overrides)
+    if nulls := [name for name, value in overrides.items() if value is None]:
+        return Refusal("INVALID_CONFIG", f"no value given for {', '.join(nulls)}")
+    valid = {name: value for name, value in overrides.items() if value is not None}
     if unknown := [name for name in valid if name not in TOPIC_KEYS]:
         return Refusal("INVALID_CONFIG", f"unknown topic config {', '.join(unknown)}")
     settings = broker.layers.merged()
@@ -90,31 +89,35 @@ def alter_broker(
     """A broker's configuration after IncrementalAlterConfigs for it, or for all brokers."""
     layers = config.layers
     current = layers.dynamic_default if all_brokers else layers.dynamic_broker
-    if (refusal := _fixed(operation.name for operation in operations)) is not None:
-        return refusal
-    altered = _alter(BROKER_KEYS, current, operations)
-    return altered if isinstance(altered, Refusal) else _reconfigured(config, altered, all_brokers)
+    return _reconfigured(config, _alter_dynamic(current, operations), all_brokers)
 
 
 def replace_broker(
     config: BrokerConfig, configs: Mapping[str, str | None], *, all_brokers: bool
 ) -> BrokerConfig | Refusal:
-    """A broker's configuration after AlterConfigs, which leaves out what it does not name."""
-    if (refusal := _null_values(configs, "INVALID_REQUEST") or _fixed(configs)) is not None:
-        return refusal
-    return _reconfigured(config, _without_nulls(configs), all_brokers)
+    """A broker's configuration after AlterConfigs, which drops what it does not name."""
+    return _reconfigured(config, _alter_dynamic({}, _as_operations(configs)), all_brokers)
 
 
-def _fixed(names: Iterable[str]) -> Refusal | None:
+def _as_operations(configs: Mapping[str, str | None]) -> list[AlterOperation]:
+    return [AlterOperation(name, OpType.SET, value) for name, value in configs.items()]
+
+
+def _alter_dynamic(
+    current: Mapping[str, str], operations: Sequence[AlterOperation]
+) -> dict[str, str] | Refusal:
+    names = [operation.name for operation in operations]
     fixed = [name for name in names if name not in BROKER_KEYS or not BROKER_KEYS[name].is_dynamic]
-    if not fixed:
-        return None
-    return Refusal("INVALID_REQUEST", f"cannot be changed while running: {', '.join(fixed)}")
+    if fixed:
+        return Refusal("INVALID_REQUEST", f"cannot be changed while running: {', '.join(fixed)}")
+    return _alter(BROKER_KEYS, current, operations)
 
 
 def _reconfigured(
-    config: BrokerConfig, dynamic: Mapping[str, str], all_brokers: bool
+    config: BrokerConfig, dynamic: Mapping[str, str] | Refusal, all_brokers: bool
 ) -> BrokerConfig | Refusal:
+    if isinstance(dynamic, Refusal):
+        return dynamic
     layer = "dynamic_default" if all_brokers else "dynamic_broker"
     try:
         return resolve(config.layers._replace(**{layer: dynamic})).config
@@ -122,15 +125,6 @@ def _reconfigured(
         # Kafka answers INVALID_REQUEST to broker values it cannot use, and keeps to it
         # (KAFKA-13609); for topics it is INVALID_CONFIG.
         return Refusal("INVALID_REQUEST", str(error))
-
-
-def _null_values(configs: Mapping[str, str | None], error: str) -> Refusal | None:
-    nulls = [name for name, value in configs.items() if value is None]
-    return Refusal(error, f"no value given for {', '.join(nulls)}") if nulls else None
-
-
-def _without_nulls(configs: Mapping[str, str | None]) -> dict[str, str]:
-    return {name: value for name, value in configs.items() if value is not None}
 
 
 def _alter(

@@ -139,7 +139,7 @@ def synonyms_of(name: str) -> tuple[str, ...]:
 
 def definition_of(name: str) -> ConfigDef | None:
     """The definition of `name`, or of the key that it specialises for one listener."""
-    return next((BROKER_KEYS[key] for key in synonyms_of(name) if key in BROKER_KEYS), None)
+    return BROKER_KEYS.get(name) or BROKER_KEYS.get(synonyms_of(name)[-1])
 
 
 def effective_value(name: str, settings: Mapping[str, str]) -> ConfigValue:

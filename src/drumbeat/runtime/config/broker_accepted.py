@@ -61,14 +61,14 @@ auto.leader.rebalance.enable boolean true
 controlled.shutdown.enable boolean true
 delete.records.purgatory.purge.interval.requests int 1
 fetch.purgatory.purge.interval.requests int 1000
-follower.replication.throttled.rate long 9223372036854775807 0.. dynamic
+follower.replication.throttled.rate long 9223372036854775807 0.. internal dynamic
 inter.broker.listener.name string null
 leader.imbalance.check.interval.seconds long 300 1..
-leader.replication.throttled.rate long 9223372036854775807 0.. dynamic
+leader.replication.throttled.rate long 9223372036854775807 0.. internal dynamic
 num.replica.alter.log.dirs.threads int null
 num.replica.fetchers int 1 1.. dynamic
 producer.purgatory.purge.interval.requests int 1000
-replica.alter.log.dirs.io.max.bytes.per.second long 9223372036854775807 0.. dynamic
+replica.alter.log.dirs.io.max.bytes.per.second long 9223372036854775807 0.. internal dynamic
 replica.fetch.backoff.ms int 1000 0..
 replica.fetch.max.bytes int 1048576 0..
 replica.fetch.min.bytes int 1

@@ -52,7 +52,9 @@ def _check_protocols(attributes: Mapping[str, Any]) -> str | None:
     protocols = attributes["group_coordinator_rebalance_protocols"]
     if "classic" in protocols:
         return None
-    return f"group.coordinator.rebalance.protocols: expected classic in it, got {protocols}"
+    return (
+        f"group.coordinator.rebalance.protocols: expected classic in it, got {','.join(protocols)}"
+    )
 
 
 # What KafkaConfig.validateValues and GroupCoordinatorConfig require of the keys in use. That the

@@ -7,9 +7,10 @@ from typing import NamedTuple, TypeVar
 
 from drumbeat.runtime.config.definitions import ConfigValueError
 
-_URI = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:([0-9]+)")
+_URI = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:([0-9]{1,5})")
 _IPV4 = re.compile(r"[0-9.]+")
 _PORT_MAX = 65_535
+_SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 T = TypeVar("T")
 
@@ -85,7 +86,7 @@ def _advertised(
         if endpoint.listener_name not in names:
             wants = f"listener names out of {', '.join(names)}"
             raise ConfigValueError(f"advertised.listeners: expected {wants}, got '{endpoint}'")
-        if endpoint.host in _UNROUTABLE:
+        if endpoint.host == "0.0.0.0":
             raise ConfigValueError(
                 f"advertised.listeners: clients cannot connect to {endpoint.host}; "
                 f"set an address they can reach for '{endpoint}'"
@@ -137,7 +138,3 @@ def _ip_families(host: str | None) -> tuple[int, ...]:
 
 def _repeated(values: Sequence[T]) -> T | None:
     return next((value for value, count in Counter(values).items() if count > 1), None)
-
-
-_SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-_UNROUTABLE = {"0.0.0.0"}

@@ -41,6 +41,8 @@ def parse_properties(text: str) -> list[Property]:
 
 # Java's blanks; form feed is one, vertical tab and the Unicode spaces are not.
 _BLANKS = " \t\f"
+# A lone backslash continues nothing: what follows is a line of its own.
+_EMPTY = ("", "\\")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _TRAILING_BACKSLASHES = re.compile(r"\\*\Z")
 _KEY = re.compile(r"(?:\\.|[^\\=: \t\f])*", re.DOTALL)
@@ -55,7 +57,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     lines = iter(enumerate(_LINE_END.split(text), start=1))
     for line_number, natural in lines:
         line = natural.lstrip(_BLANKS)
-        if not line or line[0] in "#!":
+        if line in _EMPTY or line[0] in "#!":
             continue
         while _is_continued(line):
             line = line[:-1] + next(lines, (0, ""))[1].lstrip(_BLANKS)

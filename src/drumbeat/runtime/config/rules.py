@@ -74,6 +74,6 @@ def _is_replica_list(value: ConfigValue) -> bool:
 
 
 _NAMED_RULES = {
-    "nonempty": Rule("a value that is not empty", bool),
+    "nonempty": Rule("not empty", bool),
     "replicas": Rule("'*' or partition:broker pairs", _is_replica_list),
 }

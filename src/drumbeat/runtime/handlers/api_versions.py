@@ -46,6 +46,11 @@ def _all_advertised() -> tuple[ApiVersion, ...]:
     return tuple(_advertised(APIS[key]) for key in sorted(HANDLERS))
 
 
+def advertised_versions(api: Api) -> tuple[int, int]:
+    """The lowest and the highest version that clients are told."""
+    return _ADVERTISED_FROM.get(api.key, api.versions[0]), api.versions[-1]
+
+
 def _advertised(api: Api) -> ApiVersion:
-    first = _ADVERTISED_FROM.get(api.key, api.versions[0])
-    return ApiVersion(api_key=api.key, min_version=first, max_version=api.versions[-1])
+    first, last = advertised_versions(api)
+    return ApiVersion(api_key=api.key, min_version=first, max_version=last)

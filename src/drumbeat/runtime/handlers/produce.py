@@ -79,8 +79,10 @@ def _append(
 ) -> Appended:
     index = data.partition_index
     topic = broker.find_topic(asked.name, asked.topic_id)
-    if topic is None or not 0 <= index < topic.partition_count:
+    if topic is None:
         return _refused(index, _unknown(request))
+    if not 0 <= index < topic.partition_count:
+        return _refused(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if topic.is_internal and request.client_id != ADMIN_CLIENT_ID:
         return _refused(index, ErrorCode.INVALID_TOPIC_EXCEPTION)
     partition = broker.partitions.get(topic.name, index)

@@ -1,0 +1,76 @@
+"""`__group_events`: what happened to groups and why, written behind the coordinator's back.
+
+Events are gathered and appended in batches. They never hold up an answer: when they cannot be
+written fast enough, or at all, the oldest are dropped and the log says how many.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+
+from drumbeat.core.events import GroupEvent, event_value
+from drumbeat.log.errors import LogError
+from drumbeat.protocol.records import Record, encode_batch
+from drumbeat.runtime.partition import Partition
+from drumbeat.runtime.requests import Tasks
+
+log = logging.getLogger(__name__)
+
+GATHER_S = 0.05
+EVENTS_PER_BATCH = 1000
+EVENTS_MAX = 100_000
+
+OpenPartition = Callable[[], Awaitable[Partition | None]]
+
+
+class EventLog:
+    def __init__(self, open_partition: OpenPartition, tasks: Tasks) -> None:
+        self._open_partition = open_partition
+        self._tasks = tasks
+        self._events: deque[GroupEvent] = deque(maxlen=EVENTS_MAX)
+        self._dropped = 0
+        self._is_writing = False
+
+    def tell(self, events: Iterable[GroupEvent]) -> None:
+        for event in events:
+            self._dropped += len(self._events) == EVENTS_MAX
+            self._events.append(event)
+        if not self._is_writing:
+            self._is_writing = True
+            self._tasks.spawn(self._write_soon())
+
+    async def _write_soon(self) -> None:
+        try:
+            await asyncio.sleep(GATHER_S)
+            await self.flush()
+        finally:
+            self._is_writing = False
+
+    async def flush(self) -> None:
+        """Write what has gathered."""
+        partition = await self._open_partition()
+        while self._events:
+            batch = [
+                self._events.popleft() for _ in range(min(len(self._events), EVENTS_PER_BATCH))
+            ]
+            if not await _written(partition, batch):
+                self._dropped += len(batch)
+        if self._dropped:
+            log.warning("%d group events could not be written", self._dropped)
+            self._dropped = 0
+
+
+async def _written(partition: Partition | None, events: list[GroupEvent]) -> bool:
+    if partition is None:
+        return False
+    records = [
+        Record(delta, event.at_ms, event.group_id.encode(), event_value(event))
+        for delta, event in enumerate(events)
+    ]
+    try:
+        partition.log.append(encode_batch(records), expected=partition.log.end_offset)
+        await partition.log.sync()
+    except LogError:
+        return False
+    return True

@@ -1,0 +1,197 @@
+"""All shards of this node: which group belongs to which, when each is loaded, and their jobs."""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from drumbeat.core.config import GroupConfig
+from drumbeat.core.events import GroupEvent, GroupEventType
+from drumbeat.core.java_hash import partition_for
+from drumbeat.core.offsets.expiry import on_topics_deleted, sweep
+from drumbeat.log.errors import LogError, LogFull
+from drumbeat.protocol.compression import Codec
+from drumbeat.protocol.errors import ErrorCode
+from drumbeat.runtime.config import topic_config
+from drumbeat.runtime.coordinator.event_log import EventLog
+from drumbeat.runtime.coordinator.loader import UnreadableLog, load
+from drumbeat.runtime.coordinator.refusals import refuse
+from drumbeat.runtime.coordinator.shard import Environment, Shard, ShardState
+from drumbeat.runtime.partition import Partition
+from drumbeat.runtime.requests import Deferred, Request
+from drumbeat.runtime.topic_changes import create_automatically
+from drumbeat.runtime.topics import CONSUMER_OFFSETS, GROUP_EVENTS, Topic
+
+if TYPE_CHECKING:
+    from drumbeat.runtime.broker import Broker
+
+log = logging.getLogger(__name__)
+
+
+class GroupCoordinator:
+    def __init__(self, broker: "Broker") -> None:
+        self._broker = broker
+        self._shards: dict[int, Shard] = {}
+        self._loading: dict[int, asyncio.Task[None]] = {}
+        self._failed: set[int] = set()  # partitions whose log cannot be read
+        self._events = EventLog(self._open_events, broker.tasks)
+        self.partition_count = broker.config.offsets_topic_num_partitions
+
+    async def start(self) -> None:
+        """Begin to load what there is; groups are served as their partitions become ready."""
+        topic = self._broker.topics.get(CONSUMER_OFFSETS)
+        if topic is not None:
+            self.partition_count = topic.partition_count
+            for existing in self._broker.storage.logs.partitions():
+                if existing.topic == CONSUMER_OFFSETS:
+                    self._begin_load(existing.partition)
+        self._broker.tasks.spawn(self._sweep_for_ever())
+
+    async def stop(self) -> None:
+        for shard in self._shards.values():
+            shard.stop()
+        self._shards.clear()
+
+    # -- requests --------------------------------------------------------------------------------
+
+    def partition_for(self, group_id: str) -> int:
+        return partition_for(group_id, self.partition_count)
+
+    def submit(self, request: Request, body: Any, group_id: str) -> Any:
+        """Have the group's shard answer; a response or a Deferred."""
+        index = partition_for(group_id, self.partition_count)
+        shard = self._shards.get(index)
+        if shard is not None and shard.state is ShardState.ACTIVE:
+            return shard.submit(request, body)
+        if index in self._failed:
+            return refuse(request, body, ErrorCode.NOT_COORDINATOR)
+        if index in self._loading and not self._loading[index].done():
+            return refuse(request, body, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        return self._broker.tasks.defer(self._open_then_submit(request, body, index))
+
+    async def _open_then_submit(self, request: Request, body: Any, index: int) -> Any:
+        """The first request of all to this partition waits for it to be made."""
+        await self.ensure_topic()
+        await asyncio.shield(self._begin_load(index))
+        shard = self._shards.get(index)
+        if shard is None or shard.state is not ShardState.ACTIVE:
+            return refuse(request, body, ErrorCode.NOT_COORDINATOR)
+        result = shard.submit(request, body)
+        return await result.wait() if isinstance(result, Deferred) else result
+
+    def active_shards(self) -> list[Shard]:
+        return [shard for shard in self._shards.values() if shard.state is ShardState.ACTIVE]
+
+    @property
+    def is_loading(self) -> bool:
+        return any(not task.done() for task in self._loading.values())
+
+    # -- loading ---------------------------------------------------------------------------------
+
+    async def ensure_topic(self) -> Topic | None:
+        topic = self._broker.topics.get(CONSUMER_OFFSETS)
+        return topic or await create_automatically(self._broker, CONSUMER_OFFSETS)
+
+    def _begin_load(self, index: int) -> asyncio.Task[None]:
+        task = self._loading.get(index)
+        if task is None or task.done():
+            task = self._loading[index] = asyncio.create_task(self._load(index))
+        return task
+
+    async def _load(self, index: int) -> None:
+        topic = self._broker.topics.get(CONSUMER_OFFSETS)
+        partition = await self._broker.open_partition(topic, index) if topic else None
+        if partition is None:
+            self._failed.add(index)
+            return
+        started_ms = self._broker.clock.monotonic_ms()
+        shard = Shard(index, partition, self._environment(partition))
+        try:
+            loaded = await asyncio.to_thread(load, partition.log)
+        except (UnreadableLog, LogError) as problem:
+            log.critical("%s cannot be served: %s", shard, problem)
+            self._failed.add(index)
+            return
+        if loaded.unknown:
+            log.warning("%s: skipped %d records of unknown types", shard, loaded.unknown)
+        shard.activate(loaded.state)
+        self._shards[index] = shard
+        self._tell_partition(GroupEventType.PARTITION_LOADED, index, loaded.records, started_ms)
+
+    def _environment(self, partition: Partition) -> Environment:
+        broker = self._broker
+        return Environment(
+            clock=broker.clock,
+            config=group_config(broker),
+            codec=Codec(broker.config.offsets_topic_compression_codec),
+            topics=broker.topics,
+            tell=self._events.tell,
+            on_failed=self._on_failed,
+        )
+
+    def _on_failed(self, shard: Shard, problem: Exception) -> None:
+        """A full disk has dropped what it could not keep: what it has is served again.
+
+        After anything else nobody knows what the disk has; the partition stays down.
+        """
+        self._shards.pop(shard.index, None)
+        self._tell_partition(GroupEventType.PARTITION_UNLOADED, shard.index, 0, None)
+        if isinstance(problem, LogFull):
+            self._begin_load(shard.index)
+        else:
+            self._failed.add(shard.index)
+
+    def _tell_partition(
+        self, kind: GroupEventType, index: int, records: int, started_ms: int | None
+    ) -> None:
+        now_ms = self._broker.clock.monotonic_ms()
+        fields = {
+            "partition": index,
+            "records": records,
+            "load_ms": now_ms - started_ms if started_ms is not None else 0,
+        }
+        self._events.tell([GroupEvent(kind, "", self._broker.clock.now_ms(), fields)])
+
+    # -- jobs ------------------------------------------------------------------------------------
+
+    async def _sweep_for_ever(self) -> None:
+        while True:
+            await asyncio.sleep(self._broker.config.offsets_retention_check_interval_ms / 1000)
+            await self._run_everywhere(sweep)
+
+    async def sweep(self) -> None:
+        """Delete expired offsets now; the periodic job does the same."""
+        await self._run_everywhere(sweep)
+
+    async def on_topics_deleted(self, topics: Mapping[str, bytes]) -> None:
+        await self._run_everywhere(on_topics_deleted, topics)
+
+    async def _run_everywhere(self, job: Any, *arguments: Any) -> None:
+        for shard in self.active_shards():
+            steps: Iterable[None] = shard.run(job, *arguments)
+            for _ in steps:
+                await asyncio.sleep(0)
+            if shard.state is ShardState.ACTIVE:
+                shard.partition.log.request_sync()
+
+    async def _open_events(self) -> Partition | None:
+        topic = self._broker.topics.get(GROUP_EVENTS)
+        topic = topic or await create_automatically(self._broker, GROUP_EVENTS)
+        return await self._broker.open_partition(topic, 0) if topic else None
+
+
+def group_config(broker: "Broker") -> GroupConfig:
+    config = broker.config
+    topic = broker.topics.get(CONSUMER_OFFSETS)
+    return GroupConfig(
+        group_min_session_timeout_ms=config.group_min_session_timeout_ms,
+        group_max_session_timeout_ms=config.group_max_session_timeout_ms,
+        group_initial_rebalance_delay_ms=config.group_initial_rebalance_delay_ms,
+        group_max_size=config.group_max_size,
+        offset_metadata_max_bytes=config.offset_metadata_max_bytes,
+        offsets_retention_minutes=config.offsets_retention_minutes,
+        offsets_retention_check_interval_ms=config.offsets_retention_check_interval_ms,
+        offsets_batch_bytes_max=topic_config(
+            topic.configs if topic else {}, config
+        ).max_message_bytes,
+    )

@@ -1,0 +1,277 @@
+"""Produce: acknowledgements, and what a batch has to be like."""
+
+import struct
+
+import pytest
+
+from drumbeat.protocol.apis.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from drumbeat.protocol.compression import Codec
+from drumbeat.protocol.errors import ErrorCode
+from drumbeat.protocol.records import (
+    BatchOptions,
+    ControlRecordType,
+    Record,
+    encode_batch,
+    encode_control_batch,
+)
+from support.data_topics import (
+    BASE_TIMESTAMP,
+    PRODUCE,
+    Topic,
+    batch,
+    create_topic,
+    fetch_from,
+    lowest_and_highest,
+    offset_of,
+    produce_request,
+    produce_to,
+    records_in,
+    values_in,
+)
+from support.wire import Wire
+
+VERSIONS = lowest_and_highest(PRODUCE)
+LOWEST, HIGHEST = VERSIONS
+
+
+@pytest.fixture(scope="module")
+def topic(bootstrap_servers):
+    """For batches that are refused, and for tests that look at no offsets."""
+    with Wire(bootstrap_servers) as connection:
+        yield create_topic(connection)
+
+
+# -- acknowledgements ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("acks", [1, -1])
+@pytest.mark.parametrize("version", PRODUCE.versions)
+def test_an_acknowledged_batch_can_be_read(wire, version, acks):
+    topic = create_topic(wire)
+    for base_offset, values in ((0, (b"a", b"b")), (2, (b"c",))):
+        response = produce_to(wire, topic, batch(*values), version=version, acks=acks)
+        assert response.error_code == ErrorCode.NONE
+        assert response.base_offset == base_offset
+        assert response.log_append_time_ms == -1
+        assert response.log_start_offset == (0 if version >= 5 else -1)
+    assert values_in(fetch_from(wire, topic).records) == [b"a", b"b", b"c"]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_acks_0_is_not_answered_and_keeps_the_order(wire, version):
+    """The first of them opens the partition, which takes longer than what follows."""
+    topic = create_topic(wire)
+    for value in (b"a", b"b", b"c"):
+        wire.send_bytes(
+            _frame(version, produce_request(topic, batch(value), acks=0), correlation_id=1000)
+        )
+    response = produce_to(wire, topic, batch(b"d"), version=version)
+    assert response.base_offset == 3
+    assert values_in(fetch_from(wire, topic).records) == [b"a", b"b", b"c", b"d"]
+
+
+def _frame(version, body, correlation_id):
+    from support.wire import request_frame
+
+    return request_frame(PRODUCE, version, body, correlation_id)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("acks", [-2, 2, 32767])
+def test_other_acks_are_refused(wire, topic, version, acks):
+    response = produce_to(wire, topic, batch(b"a"), version=version, acks=acks)
+    assert (response.error_code, response.base_offset) == (ErrorCode.INVALID_REQUIRED_ACKS, -1)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_pipelined_requests_are_answered_in_order(wire, version):
+    topic = create_topic(wire)
+    for i in range(50):
+        wire.send(PRODUCE, version, produce_request(topic, batch(b"%d" % i)))
+    offsets = [wire.receive().responses[0].partition_responses[0].base_offset for _ in range(50)]
+    assert offsets == list(range(50))
+    assert values_in(fetch_from(wire, topic).records) == [b"%d" % i for i in range(50)]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_each_partition_is_answered_for_itself(wire, version):
+    topic, other = create_topic(wire, partitions=2), create_topic(wire)
+    corrupt = bytearray(batch(b"x"))
+    corrupt[-1] ^= 1
+    written = (
+        TopicProduceData(
+            *topic,
+            (
+                PartitionProduceData(1, batch(b"a")),
+                PartitionProduceData(7, batch(b"b")),
+                PartitionProduceData(0, bytes(corrupt)),
+            ),
+        ),
+        TopicProduceData(*other, (PartitionProduceData(0, batch(b"c", b"d")),)),
+    )
+    response = wire.call(
+        PRODUCE, version, ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=written)
+    )
+    answers = {
+        (answered.topic_id if version >= 13 else answered.name, one.partition_index): (
+            one.error_code,
+            one.base_offset,
+        )
+        for answered in response.responses
+        for one in answered.partition_responses
+    }
+    place = 1 if version >= 13 else 0
+    assert answers == {
+        (topic[place], 1): (ErrorCode.NONE, 0),
+        (topic[place], 7): (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1),
+        (topic[place], 0): (ErrorCode.CORRUPT_MESSAGE, -1),
+        (other[place], 0): (ErrorCode.NONE, 0),
+    }
+    assert offset_of(wire, topic, partition=0)[0] == 0
+
+
+# -- topics --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("version", "error_code"),
+    [
+        (LOWEST, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (12, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (HIGHEST, ErrorCode.UNKNOWN_TOPIC_ID),
+    ],
+)
+def test_an_unknown_topic_is_not_created(wire, version, error_code):
+    unknown = Topic("never-created", b"\x01" * 16)
+    response = produce_to(wire, unknown, batch(b"a"), version=version)
+    assert (response.error_code, response.base_offset) == (error_code, -1)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("partition", [1, 2**31 - 1])
+def test_an_unknown_partition_of_a_known_topic(wire, topic, version, partition):
+    response = produce_to(wire, topic, batch(b"a"), version=version, partition=partition)
+    assert response.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+# -- what a batch has to be like -----------------------------------------------------------------
+
+
+def changed(data: bytes, position: int, layout: str, value: int) -> bytes:
+    """`data` with one field overwritten and its checksum made right again."""
+    from crc32c import crc32c
+
+    result = bytearray(data)
+    struct.pack_into(layout, result, position, value)
+    struct.pack_into(">I", result, 17, crc32c(bytes(result[21:])))
+    return bytes(result)
+
+
+ONE = batch(b"value")
+ATTRIBUTES_AT, LAST_OFFSET_DELTA_AT, RECORD_COUNT_AT = 21, 23, 57
+MARKER = encode_control_batch(
+    ControlRecordType.COMMIT,
+    coordinator_epoch=0,
+    producer_id=1,
+    producer_epoch=0,
+    timestamp=BASE_TIMESTAMP,
+)
+# A message of format v1: offset, size, crc, magic, attributes, timestamp, key, value.
+MESSAGE_V1 = bytes(8) + struct.pack(">iIbbqii", 22, 0, 1, 0, BASE_TIMESTAMP, -1, -1)
+
+REFUSED = {
+    "no batch at all": (b"", ErrorCode.INVALID_RECORD),
+    "two batches": (ONE + ONE, ErrorCode.INVALID_RECORD),
+    "message format v1": (MESSAGE_V1, ErrorCode.INVALID_RECORD),
+    "wrong checksum": (ONE[:-1] + b"\x01", ErrorCode.CORRUPT_MESSAGE),
+    "control batch": (MARKER, ErrorCode.INVALID_RECORD),
+    "fewer records than offsets": (
+        changed(ONE, LAST_OFFSET_DELTA_AT, ">i", 1),
+        ErrorCode.INVALID_RECORD,
+    ),
+    "more records than offsets": (
+        changed(ONE, RECORD_COUNT_AT, ">i", 2),
+        ErrorCode.INVALID_RECORD,
+    ),
+    "a producer id without a sequence": (
+        batch(b"a", options=BatchOptions(producer_id=5, producer_epoch=0)),
+        ErrorCode.INVALID_RECORD,
+    ),
+    "larger than max.message.bytes": (batch(bytes(1 << 20)), ErrorCode.MESSAGE_TOO_LARGE),
+}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(("data", "error_code"), REFUSED.values(), ids=REFUSED.keys())
+def test_a_refused_batch(wire, topic, version, data, error_code):
+    before = offset_of(wire, topic)
+    response = produce_to(wire, topic, data, version=version)
+    assert (response.error_code, response.base_offset) == (error_code, -1)
+    assert offset_of(wire, topic) == before
+
+
+@pytest.mark.parametrize("codec", Codec)
+@pytest.mark.parametrize("version", PRODUCE.versions)
+def test_every_codec_is_taken_from_the_version_that_knows_it(wire, topic, version, codec):
+    data = batch(b"value" * 100, options=BatchOptions(codec=codec))
+    response = produce_to(wire, topic, data, version=version)
+    is_known = codec is not Codec.ZSTD or version >= 7
+    assert response.error_code == (
+        ErrorCode.NONE if is_known else ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    )
+
+
+def test_the_largest_batch_that_is_taken(wire):
+    topic = create_topic(wire, max_message_bytes="2000")
+    overhead = len(batch(b"x" * 1000)) - 1000
+    exact, one_more = batch(b"x" * (2000 - overhead)), batch(b"x" * (2001 - overhead))
+    assert (len(exact), len(one_more)) == (2000, 2001)
+    assert produce_to(wire, topic, exact).error_code == ErrorCode.NONE
+    assert produce_to(wire, topic, one_more).error_code == ErrorCode.MESSAGE_TOO_LARGE
+
+
+# -- topic configs that change what is stored ----------------------------------------------------
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_log_append_time_replaces_the_producers_timestamps(wire, version):
+    topic = create_topic(wire, message_timestamp_type="LogAppendTime")
+    response = produce_to(wire, topic, batch(b"a", b"b"), version=version)
+    appended_at = response.log_append_time_ms
+    assert appended_at > BASE_TIMESTAMP
+    stored = records_in(fetch_from(wire, topic).records)
+    assert [record.timestamp for record in stored] == [appended_at, appended_at]
+    assert offset_of(wire, topic, appended_at) == (0, appended_at)
+
+
+STORED_AS = {
+    "producer": (Codec.LZ4, Codec.LZ4),
+    "uncompressed": (Codec.LZ4, Codec.NONE),
+    "gzip": (Codec.NONE, Codec.GZIP),
+    "snappy": (Codec.GZIP, Codec.SNAPPY),
+    "lz4": (Codec.ZSTD, Codec.LZ4),
+    "zstd": (Codec.SNAPPY, Codec.ZSTD),
+}
+
+
+@pytest.mark.parametrize("compression_type", STORED_AS)
+def test_compression_type_decides_how_batches_are_stored(wire, compression_type):
+    sent_as, stored_as = STORED_AS[compression_type]
+    topic = create_topic(wire, compression_type=compression_type)
+    sent = [Record(i, BASE_TIMESTAMP + i, b"k", b"v" * 50, ((b"h", b"%d" % i),)) for i in range(20)]
+    sent = [r._replace(headers=((r.headers[0][0].decode(), r.headers[0][1]),)) for r in sent]
+    produce_to(wire, topic, encode_batch(sent, BatchOptions(codec=sent_as)))
+    data = fetch_from(wire, topic).records
+    assert data[22] & 0x07 == stored_as
+    assert records_in(data) == sent
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+def test_a_compacted_topic_needs_keys(wire, version, codec):
+    topic = create_topic(wire, cleanup_policy="compact")
+    options = BatchOptions(codec=codec)
+    without_key = batch(b"a", options=options, key=None)
+    response = produce_to(wire, topic, without_key, version=version)
+    assert response.error_code == ErrorCode.INVALID_RECORD
+    assert produce_to(wire, topic, batch(b"a", options=options), version=version).base_offset == 0
