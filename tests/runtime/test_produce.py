@@ -3,17 +3,12 @@
 import struct
 
 import pytest
+from crc32c import crc32c
 
 from drumbeat.protocol.apis.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from drumbeat.protocol.compression import Codec
 from drumbeat.protocol.errors import ErrorCode
-from drumbeat.protocol.records import (
-    BatchOptions,
-    ControlRecordType,
-    Record,
-    encode_batch,
-    encode_control_batch,
-)
+from drumbeat.protocol.records import BatchOptions, Record, encode_batch
 from support.data_topics import (
     BASE_TIMESTAMP,
     PRODUCE,
@@ -28,7 +23,7 @@ from support.data_topics import (
     records_in,
     values_in,
 )
-from support.wire import Wire
+from support.wire import Wire, request_frame
 
 VERSIONS = lowest_and_highest(PRODUCE)
 LOWEST, HIGHEST = VERSIONS
@@ -59,21 +54,13 @@ def test_an_acknowledged_batch_can_be_read(wire, version, acks):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_acks_0_is_not_answered_and_keeps_the_order(wire, version):
-    """The first of them opens the partition, which takes longer than what follows."""
     topic = create_topic(wire)
     for value in (b"a", b"b", b"c"):
-        wire.send_bytes(
-            _frame(version, produce_request(topic, batch(value), acks=0), correlation_id=1000)
-        )
+        request = produce_request(topic, batch(value), acks=0)
+        wire.send_bytes(request_frame(PRODUCE, version, request))
     response = produce_to(wire, topic, batch(b"d"), version=version)
     assert response.base_offset == 3
     assert values_in(fetch_from(wire, topic).records) == [b"a", b"b", b"c", b"d"]
-
-
-def _frame(version, body, correlation_id):
-    from support.wire import request_frame
-
-    return request_frame(PRODUCE, version, body, correlation_id)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -159,8 +146,6 @@ def test_an_unknown_partition_of_a_known_topic(wire, topic, version, partition):
 
 def changed(data: bytes, position: int, layout: str, value: int) -> bytes:
     """`data` with one field overwritten and its checksum made right again."""
-    from crc32c import crc32c
-
     result = bytearray(data)
     struct.pack_into(layout, result, position, value)
     struct.pack_into(">I", result, 17, crc32c(bytes(result[21:])))
@@ -168,23 +153,37 @@ def changed(data: bytes, position: int, layout: str, value: int) -> bytes:
 
 
 ONE = batch(b"value")
-ATTRIBUTES_AT, LAST_OFFSET_DELTA_AT, RECORD_COUNT_AT = 21, 23, 57
-MARKER = encode_control_batch(
-    ControlRecordType.COMMIT,
-    coordinator_epoch=0,
-    producer_id=1,
-    producer_epoch=0,
-    timestamp=BASE_TIMESTAMP,
-)
+LAST_OFFSET_DELTA_AT, RECORD_COUNT_AT = 23, 57
 # A message of format v1: offset, size, crc, magic, attributes, timestamp, key, value.
 MESSAGE_V1 = bytes(8) + struct.pack(">iIbbqii", 22, 0, 1, 0, BASE_TIMESTAMP, -1, -1)
 
 REFUSED = {
     "no batch at all": (b"", ErrorCode.INVALID_RECORD),
+    "a few bytes": (ONE[:5], ErrorCode.INVALID_RECORD),
+    "half a header": (ONE[:30], ErrorCode.INVALID_RECORD),
+    "a batch cut off": (ONE[:-1], ErrorCode.INVALID_RECORD),
     "two batches": (ONE + ONE, ErrorCode.INVALID_RECORD),
     "message format v1": (MESSAGE_V1, ErrorCode.INVALID_RECORD),
     "wrong checksum": (ONE[:-1] + b"\x01", ErrorCode.CORRUPT_MESSAGE),
-    "control batch": (MARKER, ErrorCode.INVALID_RECORD),
+    "impossible length": (ONE[:8] + bytes(4) + ONE[12:], ErrorCode.CORRUPT_MESSAGE),
+    "unknown magic": (ONE[:16] + b"\x03" + ONE[17:], ErrorCode.CORRUPT_MESSAGE),
+    "a base offset": (
+        encode_batch([Record(7, BASE_TIMESTAMP, b"k", b"v")]),
+        ErrorCode.INVALID_RECORD,
+    ),
+    "control batch": (
+        batch(b"a", options=BatchOptions(is_control=True)),
+        ErrorCode.INVALID_RECORD,
+    ),
+    "transactional batch": (
+        batch(
+            b"a",
+            options=BatchOptions(
+                is_transactional=True, producer_id=1, producer_epoch=0, base_sequence=0
+            ),
+        ),
+        ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    ),
     "fewer records than offsets": (
         changed(ONE, LAST_OFFSET_DELTA_AT, ">i", 1),
         ErrorCode.INVALID_RECORD,
@@ -258,8 +257,7 @@ STORED_AS = {
 def test_compression_type_decides_how_batches_are_stored(wire, compression_type):
     sent_as, stored_as = STORED_AS[compression_type]
     topic = create_topic(wire, compression_type=compression_type)
-    sent = [Record(i, BASE_TIMESTAMP + i, b"k", b"v" * 50, ((b"h", b"%d" % i),)) for i in range(20)]
-    sent = [r._replace(headers=((r.headers[0][0].decode(), r.headers[0][1]),)) for r in sent]
+    sent = [Record(i, BASE_TIMESTAMP + i, b"k", b"v" * 50, (("h", b"%d" % i),)) for i in range(20)]
     produce_to(wire, topic, encode_batch(sent, BatchOptions(codec=sent_as)))
     data = fetch_from(wire, topic).records
     assert data[22] & 0x07 == stored_as

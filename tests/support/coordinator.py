@@ -90,6 +90,7 @@ class Coordinator:
         self.topics = topics
         self.checks = checks
         self.now_ms = START_MS
+        self.new_id = ""  # the UUID to draw, where a test cares
         self.log: list[tuple[bytes, bytes | None]] = []
         self.batches: list[tuple[Record, ...]] = []
         self.events: list[GroupEvent] = []
@@ -115,7 +116,7 @@ class Coordinator:
             api_version=version,
             client_id=client_id,
             client_host=client_host,
-            new_id=f"{call.request_id:08x}-0000-4000-8000-{call.request_id * 7919:012x}",
+            new_id=self.new_id or f"{call.request_id:08x}-0000-4000-8000-{call.request_id:012x}",
         )
         wire = api.encode_request(version)(request)
         self._carry_out(context, decide(self.view, context, api.decode_request(version)(wire, 0)))

@@ -2,37 +2,61 @@
 
 import asyncio
 import logging
+import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine
-from typing import Annotated, Any
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from drumbeat.cli.logs import set_up
 from drumbeat.log.errors import LogError
-from drumbeat.runtime.config import ConfigError, LoadedConfig, load_config
+from drumbeat.runtime.config import BrokerConfig, ConfigError, LoadedConfig, load_config
 from drumbeat.runtime.identity import IdentityError
 from drumbeat.runtime.topic_files import TopicFileError
+
+if TYPE_CHECKING:
+    from drumbeat.runtime.broker import Storage
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 log = logging.getLogger(__name__)
 
-DATA_DIR = "drumbeat-data"  # where data goes if nobody says; Kafka's own default is under /tmp
 EXIT_CONFIG, EXIT_START = 2, 3
+
+
+class LogLevel(StrEnum):
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class StartError(Exception):
+    """The node cannot start here; says why and what helps."""
 
 
 @app.command()
 def up(
-    port: Annotated[int | None, typer.Option(help="Port to listen on; 0 takes a free one.")] = None,
-    data: Annotated[str | None, typer.Option(help="Directory that keeps the data.")] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65_535, help="Port to listen on; 0 takes a free one.")
+    ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="Where to keep the data; else ./drumbeat-data."),
+    ] = None,
     memory: Annotated[bool, typer.Option("--memory", help="Keep nothing on disk.")] = False,
-    config: Annotated[str | None, typer.Option(help="A Kafka server.properties.")] = None,
+    config: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A Kafka server.properties.")
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="One configuration key; may be repeated."),
     ] = None,
-    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+    log_level: Annotated[
+        LogLevel, typer.Option(metavar="LEVEL", help=f"{', '.join(LogLevel)}: what to log.")
+    ] = LogLevel.INFO,
 ) -> None:
     """Start a node and serve until stopped.
 
@@ -43,14 +67,16 @@ def up(
     if memory and data is not None:
         _fail(EXIT_CONFIG, "--memory and --data exclude each other")
     try:
-        loaded = load_config(_read(config), settings or [], _from_options(port, data))
+        loaded = load_config(
+            _read(config),
+            settings or [],
+            _from_options(port, data),
+            properties_name=config or "",
+        )
     except ConfigError as problem:
         _fail(EXIT_CONFIG, str(problem))
     _tell_ignored(loaded)
-    try:
-        _run(lambda: _serve(loaded, memory=memory))
-    except (LogError, IdentityError, TopicFileError, OSError) as problem:
-        _fail(EXIT_START, str(problem))
+    _run(lambda: _serve(loaded, memory=memory))
 
 
 def _from_options(port: int | None, data: str | None) -> dict[str, str]:
@@ -82,22 +108,50 @@ def _tell_ignored(loaded: LoadedConfig) -> None:
 
 
 async def _serve(loaded: LoadedConfig, *, memory: bool) -> None:
-    from drumbeat.server.node import Node, file_storage, memory_storage
+    from drumbeat.server.listener import ListenError
+    from drumbeat.server.node import Node
 
-    config = loaded.config
-    if not {"log.dirs", "log.dir"} & config.layers.static.keys():
-        config = config._replace(log_dir=DATA_DIR)
-    storage = memory_storage(config) if memory else await file_storage(config)
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
-    async with Node(config, storage) as node:
-        _say(f"ready {node.bootstrap_servers}")
-        _say("data: in memory, gone at the end" if memory else f"data: {storage.directory}")
-        _say("stop: Ctrl-C, or SIGTERM to this process")
-        await stopping.wait()
-        log.info("stopping")
+    try:
+        storage = await _open_storage(loaded.config, memory=memory)
+        async with Node(loaded.config, storage) as node:
+            _tell_ready(node.bootstrap_servers, storage.directory, memory=memory)
+            await stopping.wait()
+            log.info("stopping")
+    except (StartError, ListenError, LogError, IdentityError, TopicFileError, OSError) as problem:
+        _fail(EXIT_START, str(problem))
+    log.info("stopped")
+
+
+async def _open_storage(config: BrokerConfig, *, memory: bool) -> "Storage":
+    from drumbeat.server.node import file_storage, memory_storage
+
+    if memory:
+        return memory_storage(config)
+    try:
+        return await file_storage(config)
+    except OSError as problem:
+        raise StartError(_unusable(config.log_dir, problem)) from problem
+
+
+def _unusable(directory: str, problem: OSError) -> str:
+    return (
+        f"cannot keep data in {os.path.abspath(directory)}: {problem.strerror or problem}; "
+        "choose another directory with --data, or none with --memory"
+    )
+
+
+def _tell_ready(bootstrap_servers: str, directory: str, *, memory: bool) -> None:
+    """In one write, so that a reader who leaves after the first line breaks nothing."""
+    lines = (
+        f"ready {bootstrap_servers}",
+        "data: in memory, gone at the end" if memory else f"data: {directory}",
+        "stop: Ctrl-C, or SIGTERM to this process",
+    )
+    print("\n".join(lines), flush=True)
 
 
 def _run(serve: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -119,10 +173,6 @@ def _raise_descriptor_limit() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def _say(text: str) -> None:
-    print(text, flush=True)
-
-
-def _fail(code: int, text: str) -> Any:
+def _fail(code: int, text: str) -> NoReturn:
     print(f"drumbeat up: {text}", file=sys.stderr)
     raise typer.Exit(code)

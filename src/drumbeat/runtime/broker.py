@@ -9,6 +9,7 @@ from drumbeat.log.port import LogStore
 from drumbeat.runtime.clock import Clock
 from drumbeat.runtime.config import BrokerConfig
 from drumbeat.runtime.coordinator.group_coordinator import GroupCoordinator
+from drumbeat.runtime.dynamic_configs import DynamicConfigs
 from drumbeat.runtime.identity import Identity
 from drumbeat.runtime.partition import Partition
 from drumbeat.runtime.partitions import Partitions
@@ -33,11 +34,13 @@ class Storage(NamedTuple):
     topics: TopicStore
     identity: Identity
     producer_ids: ProducerIds
+    configs: DynamicConfigs
     directory: str  # as DescribeLogDirs names it
 
 
 class Broker:
     def __init__(self, config: BrokerConfig, storage: Storage, clock: Clock) -> None:
+        config = storage.configs.restore(config)
         self.config = config
         self.storage = storage
         self.clock = clock
@@ -61,8 +64,9 @@ class Broker:
         await self.tasks.cancel()
         await self.storage.logs.close()
 
-    def configure(self, config: BrokerConfig) -> None:
-        """Have a changed configuration take effect."""
+    async def configure(self, config: BrokerConfig) -> None:
+        """Store a changed configuration and have it take effect."""
+        await asyncio.to_thread(self.storage.configs.save, config)
         self.config = config
         for topic in self.topics:
             self.partitions.configure(topic, config)

@@ -50,11 +50,11 @@ async def change_topic(
     return None
 
 
-def change_broker(
+async def change_broker(
     broker: Broker, changed: BrokerConfig | changes.Refusal, validate_only: bool
 ) -> Refusal | None:
     if isinstance(changed, changes.Refusal):
         return Refusal(ErrorCode[changed.error], changed.message)
     if not validate_only:
-        broker.configure(changed)
+        await broker.configure(changed)
     return None

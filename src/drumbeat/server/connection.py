@@ -1,9 +1,9 @@
 """One client connection: frames in, response frames out, in the order of the requests.
 
-Requests are handled as they arrive, one after the other. An answer that waits for other clients
-mutes the connection until it is there; one that waits for the disk does not, so that pipelined
-requests share a sync; answers leave in order either way. All that one wake-up produces leaves in
-one write. While the peer does not read its answers, nothing more is read from it.
+Requests are handled as they arrive, one after the other, and some at a time, so that no client
+keeps the others waiting. An answer that waits for other clients mutes the connection until it is
+there; one that waits for the disk does not, so that pipelined requests share a sync. All that one
+wake-up produces leaves in one write. While the peer does not read its answers, none are made.
 """
 
 import asyncio
@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 from drumbeat.protocol.errors import ProtocolError
 from drumbeat.protocol.frame import FrameDecoder
 from drumbeat.runtime.dispatch import Answer, Dispatcher
+from drumbeat.runtime.requests import NO_RESPONSE
+from drumbeat.server.answers import Answers, Slot
 
 if TYPE_CHECKING:
     from drumbeat.server.listener import Listener
@@ -21,164 +23,166 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 WRITE_BUFFER_BYTES_MAX = 1 << 20  # above this the peer is a slow reader
-UNANSWERED_MAX = 100  # answers waiting for the disk before the connection is muted
-
-# All connections receive into this one buffer and copy out at once. A buffer per receive, which
-# is what asyncio.Protocol does, costs more than everything else that a heartbeat needs.
-_RECEIVE_BUFFER = memoryview(bytearray(256 * 1024))
-
-
-class _Slot:
-    """The place in the order of answers that one request holds until its answer is there."""
-
-    __slots__ = ("answer", "frame")
-
-    def __init__(self, answer: Answer | None, frame: bytes | None) -> None:
-        self.answer = answer
-        self.frame = frame
+REQUESTS_PER_TURN = 32  # then the other connections have theirs handled
+PEER_MS_MAX = 30_000  # to finish a frame that was begun, or to read the last answers
 
 
 class Connection(asyncio.BufferedProtocol):
     def __init__(self, listener: "Listener", dispatcher: Dispatcher, frame_bytes_max: int) -> None:
         self._listener = listener
         self._dispatcher = dispatcher
+        self._receive_buffer = listener.receive_buffer
         self._decoder = FrameDecoder(frame_bytes_max)
         self._frames: deque[bytes] = deque()  # received, not yet handled
-        self._slots: deque[_Slot] = deque()  # handled, not yet answered
-        self._out: list[bytes] = []
-        self._is_muted = False
-        self._is_write_paused = False
-        self._is_handling = False
+        self._answers = Answers()
         self._transport: asyncio.Transport | None = None
+        self._is_write_paused = False
+        self._is_closing = False
+        self._name = "a closed connection"
+        self._active_ms = 0
+        self._unsent_bytes = 0  # when it was last asked whether the connection is idle
+        self._peer_since_ms: int | None = None  # since when it is the peer's turn; see PEER_MS_MAX
         self.client_host = ""
-        self.last_active_ms = 0
-        self.partial_since_ms: int | None = None  # when the frame being received was begun
 
     # -- asyncio's side --------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports have asyncio.Transport's methods without being one.
-        transport = cast("asyncio.Transport", transport)
-        self._transport = transport
+        transport = self._transport = cast("asyncio.Transport", transport)
         transport.set_write_buffer_limits(high=WRITE_BUFFER_BYTES_MAX)
-        peer = transport.get_extra_info("peername")
-        self.client_host = peer[0] if peer else ""
+        if peer := transport.get_extra_info("peername"):
+            self.client_host = peer[0]
+            self._name = f"{peer[0]}:{peer[1]}"
+        self._active_ms = self._listener.now_ms()
         self._listener.admit(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        return _RECEIVE_BUFFER
+        return self._receive_buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        self.last_active_ms = self._listener.now_ms()
+        self._active_ms = self._listener.now_ms()
         try:
-            self._frames.extend(self._decoder.feed(_RECEIVE_BUFFER[:nbytes]))
+            frames = self._decoder.feed(self._receive_buffer[:nbytes])
         except ProtocolError as problem:
             self._refuse(problem)
             return
-        if not self._decoder.buffered_bytes:
-            self.partial_since_ms = None
-        elif self.partial_since_ms is None:
-            self.partial_since_ms = self.last_active_ms
+        if frames:
+            self._frames.extend(frames)
+            self._peer_since_ms = None
         self._handle_frames()
 
     def pause_writing(self) -> None:
         self._is_write_paused = True
-        self._throttle()
 
     def resume_writing(self) -> None:
         self._is_write_paused = False
-        self._handle_frames()
+        self._active_ms = self._listener.now_ms()
+        # Not from here: uvloop calls this in the middle of a write.
+        self._listener.wake(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._listener.forget(self)
-        self._transport = None
+        self._is_closing = True
         self._frames.clear()
-        for slot in self._slots:
-            if slot.answer is not None:
-                slot.answer.deferred.abandon()
-        self._slots.clear()
+        self._answers.abandon()
+        self._listener.forget(self)
 
     # -- requests --------------------------------------------------------------------------------
 
     def _handle_frames(self) -> None:
-        if self._is_handling:
-            return
-        self._is_handling = True
         try:
-            while self._frames and not self._is_blocked():
-                self._handle(self._frames.popleft())
+            self._handle_some()
         except ProtocolError as problem:
             self._refuse(problem)
         except Exception:
             # A bug of ours must not take other clients down with this one.
             log.exception("%s: request failed; closing the connection", self)
             self.abort()
-        finally:
-            self._is_handling = False
         self._flush()
         self._throttle()
 
+    def _handle_some(self) -> None:
+        for _ in range(REQUESTS_PER_TURN):
+            if not self._frames or self._is_blocked():
+                return
+            self._handle(self._frames.popleft())
+        if self._frames:
+            self._listener.wake(self)
+
     def _is_blocked(self) -> bool:
-        return self._is_muted or self._is_write_paused or self._transport is None
+        return self._is_write_paused or self._is_closing or self._answers.is_blocked
 
     def _handle(self, frame: bytes) -> None:
         result = self._dispatcher.dispatch(frame, self.client_host)
-        if result is None:
-            return
-        if isinstance(result, Answer):
-            self._await_answer(result)
-        elif self._slots:
-            self._slots.append(_Slot(None, result))
-        else:
-            self._out.append(result)
-
-    def _await_answer(self, answer: Answer) -> None:
-        slot = _Slot(answer, None)
-        self._slots.append(slot)
-        self._is_muted = answer.deferred.mutes or len(self._slots) >= UNANSWERED_MAX
-        answer.deferred.when_settled(
-            lambda response, problem: self._answered(slot, response, problem)
-        )
+        if isinstance(result, bytes):
+            self._answers.add(result)
+            if self._answers.is_piled_up:
+                self._flush()
+        elif isinstance(result, Answer):
+            slot = self._answers.reserve(result.deferred, len(frame))
+            result.deferred.when_settled(
+                lambda response, problem: self._answered(slot, result, response, problem)
+            )
 
     # -- answers ---------------------------------------------------------------------------------
 
-    def _answered(self, slot: _Slot, response: Any, problem: Exception | None) -> None:
-        assert slot.answer is not None
-        if problem is not None:
-            log.error("%s: request failed; closing the connection", self, exc_info=problem)
+    def _answered(
+        self, slot: Slot, answer: Answer, response: Any, problem: Exception | None
+    ) -> None:
+        if self._is_closing:
+            return
+        try:
+            frame = _response_frame(answer, response, problem)
+        except Exception:
+            # Whoever settled the answer has others to tell; this one is ours to deal with.
+            log.exception("%s: request failed; closing the connection", self)
             self.abort()
             return
-        slot.frame = slot.answer.frame(response)
-        while self._slots and (ready := self._slots[0].frame) is not None:
-            self._slots.popleft()
-            self._out.append(ready)
-        self._is_muted = any(s.answer and s.answer.deferred.mutes for s in self._slots)
+        self._answers.fill(slot, frame)
         self._listener.wake(self)
 
     def wake(self) -> None:
-        """Called once per loop turn in which answers became ready."""
+        """Called once per loop turn in which answers became ready or requests were left over."""
         self._handle_frames()
 
     def _flush(self) -> None:
-        if self._out and self._transport is not None:
-            data = self._out[0] if len(self._out) == 1 else b"".join(self._out)
-            self._out.clear()
-            self._transport.write(data)
+        transport = self._transport
+        if self._answers.has_ready and transport is not None and not transport.is_closing():
+            transport.write(self._answers.take())
 
     def _throttle(self) -> None:
-        """Read from the peer only while its requests are being handled."""
-        if self._transport is None or self._transport.is_closing():
+        """Read on unless there is something to handle first.
+
+        A muted connection is read too, until something comes: it is how a client that goes away
+        while it waits is noticed.
+        """
+        transport = self._transport
+        if transport is None or transport.is_closing():
             return
-        if self._is_blocked():
-            self._transport.pause_reading()
-        else:
-            self._transport.resume_reading()
+        unfinished = self._decoder.buffered_bytes
+        if self._frames or (unfinished and self._is_blocked()):
+            transport.pause_reading()
+            self._peer_since_ms = None
+            return
+        transport.resume_reading()
+        if not unfinished:
+            self._peer_since_ms = None
+        elif self._peer_since_ms is None:
+            self._peer_since_ms = self._listener.now_ms()
 
     # -- endings ---------------------------------------------------------------------------------
 
-    @property
-    def is_idle(self) -> bool:
-        return not self._slots
+    def idle_ms(self, now_ms: int) -> int:
+        """How long nothing has come or gone, unless the connection waits for us."""
+        unsent_bytes = self._transport.get_write_buffer_size() if self._transport else 0
+        if unsent_bytes != self._unsent_bytes or not self._answers.is_empty:
+            self._unsent_bytes = unsent_bytes
+            self._active_ms = now_ms
+        return now_ms - self._active_ms
+
+    def is_overdue(self, now_ms: int) -> bool:
+        """Whether the peer has left something half done for too long."""
+        since_ms = self._peer_since_ms
+        return since_ms is not None and now_ms - since_ms > PEER_MS_MAX
 
     def _refuse(self, problem: ProtocolError) -> None:
         log.warning("%s: %s; closing the connection", self, problem)
@@ -186,16 +190,23 @@ class Connection(asyncio.BufferedProtocol):
         self.close()
 
     def close(self) -> None:
-        """Close once what has been answered is sent."""
-        self._frames.clear()
+        """Close once the peer has read what was written; it has a limited time to do so."""
+        self._is_closing = True
+        self._peer_since_ms = self._listener.now_ms()
         if self._transport is not None:
             self._transport.close()
 
     def abort(self) -> None:
-        self._frames.clear()
+        self._is_closing = True
         if self._transport is not None:
             self._transport.abort()
 
     def __str__(self) -> str:
-        peer = self._transport.get_extra_info("peername") if self._transport else None
-        return f"{peer[0]}:{peer[1]}" if peer else self.client_host or "a closed connection"
+        return self._name
+
+
+def _response_frame(answer: Answer, response: Any, problem: Exception | None) -> bytes:
+    if problem is not None:
+        raise problem
+    # A handler may find out late that none is due: Produce with acks=0 that opened a partition.
+    return b"" if response is NO_RESPONSE else answer.frame(response)

@@ -1,20 +1,28 @@
 """The listening socket, the connections it accepted, and the limits on them."""
 
 import asyncio
+import errno
 import logging
+import socket
 from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 
 from drumbeat.runtime.clock import Clock
 from drumbeat.runtime.dispatch import Dispatcher
-from drumbeat.server.connection import Connection
+from drumbeat.server.connection import PEER_MS_MAX, Connection
 
 log = logging.getLogger(__name__)
 
 SWEEP_INTERVAL_S = 5.0
-PARTIAL_FRAME_MS_MAX = 30_000  # a frame that was begun is to be finished in this time
 CLOSE_TIMEOUT_S = 2.0
 BACKLOG = 1024
+RECEIVE_BUFFER_BYTES = 256 * 1024
+
+
+class ListenError(Exception):
+    """The address cannot be listened on; says why and what helps."""
 
 
 class Limits(NamedTuple):
@@ -25,7 +33,9 @@ class Limits(NamedTuple):
 
 
 class Listener:
-    def __init__(self, dispatcher: Dispatcher, limits: Limits, clock: Clock) -> None:
+    """`limits` is asked each time, because some of them can be altered while the node runs."""
+
+    def __init__(self, dispatcher: Dispatcher, limits: Callable[[], Limits], clock: Clock) -> None:
         self._dispatcher = dispatcher
         self._limits = limits
         self._clock = clock
@@ -36,13 +46,23 @@ class Listener:
         self._all_closed.set()
         self._server: asyncio.Server | None = None
         self._sweeper: asyncio.Task[None] | None = None
+        # All connections receive into this one buffer and copy out at once. A buffer per receive,
+        # which is what asyncio.Protocol does, costs more than all else that a heartbeat needs.
+        # It belongs to one event loop: two threads must not receive into the same bytes.
+        self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
 
     async def start(self, host: str, port: int) -> int:
         """Bind and listen; returns the port, which the system chose if `port` was 0."""
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(
-            self._connection, host or None, port, backlog=BACKLOG
-        )
+        try:
+            self._server = await loop.create_server(
+                self._connection, host or None, port, backlog=BACKLOG
+            )
+        except OSError as problem:
+            raise ListenError(_cannot_listen(host, port, problem)) from None
+        for listening in self._server.sockets:
+            # Accepted sockets inherit it: a peer that vanished without a word is noticed one day.
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         self._sweeper = asyncio.create_task(self._sweep_for_ever())
         return int(self._server.sockets[0].getsockname()[1])
 
@@ -51,6 +71,8 @@ class Listener:
         if self._server is None or self._sweeper is None:
             return
         self._sweeper.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._sweeper
         self._server.close()
         for connection in list(self._connections):
             connection.close()
@@ -60,6 +82,7 @@ class Listener:
         except TimeoutError:
             for connection in list(self._connections):
                 connection.abort()
+            await self._all_closed.wait()
 
     @property
     def connection_count(self) -> int:
@@ -69,16 +92,15 @@ class Listener:
         return self._clock.monotonic_ms()
 
     def _connection(self) -> Connection:
-        return Connection(self, self._dispatcher, self._limits.frame_bytes_max)
+        return Connection(self, self._dispatcher, self._limits().frame_bytes_max)
 
     # -- called by connections -------------------------------------------------------------------
 
     def admit(self, connection: Connection) -> None:
-        host, limits = connection.client_host, self._limits
+        host, limits = connection.client_host, self._limits()
         self._connections.add(connection)
         self._all_closed.clear()
         self._per_ip[host] += 1
-        connection.last_active_ms = self.now_ms()
         if len(self._connections) > limits.connections_max:
             log.warning("%s: refused, max.connections is %d", connection, limits.connections_max)
             connection.abort()
@@ -96,7 +118,7 @@ class Listener:
             del self._per_ip[connection.client_host]
 
     def wake(self, connection: Connection) -> None:
-        """Have `connection` send what became ready, together with what else does in this turn."""
+        """Have `connection` go on, together with what else becomes ready in this turn."""
         if not self._woken:
             asyncio.get_running_loop().call_soon(self._wake_all)
         self._woken.append(connection)
@@ -114,13 +136,31 @@ class Listener:
             self.sweep(self.now_ms())
 
     def sweep(self, now_ms: int) -> None:
-        idle_ms_max = self._limits.idle_ms_max
+        """Close the connections whose peer does nothing, or does not finish what it began."""
+        idle_ms_max = self._limits().idle_ms_max
         for connection in list(self._connections):
-            idle_ms = now_ms - connection.last_active_ms
-            begun_ms = connection.partial_since_ms
-            if begun_ms is not None and now_ms - begun_ms > PARTIAL_FRAME_MS_MAX:
-                log.warning("%s: began a request and did not finish it; closing", connection)
+            if connection.is_overdue(now_ms):
+                seconds = PEER_MS_MAX // 1000
+                log.warning(
+                    "%s: left a request unfinished, or its last answers unread, for %d s; closing",
+                    connection,
+                    seconds,
+                )
                 connection.abort()
-            elif connection.is_idle and 0 <= idle_ms_max < idle_ms:
+            elif 0 <= idle_ms_max < (idle_ms := connection.idle_ms(now_ms)):
                 log.debug("%s: idle for %d ms; closing", connection, idle_ms)
-                connection.close()
+                connection.abort()
+
+
+def _cannot_listen(host: str, port: int, problem: OSError) -> str:
+    address = f"{host or 'every interface'}, port {port}"
+    reason = _REASONS.get(problem.errno or 0) or problem.strerror or str(problem)
+    return f"cannot listen on {address}: {reason}"
+
+
+_REASONS = {
+    errno.EADDRINUSE: "another process does; stop it, or choose another port",
+    errno.EADDRNOTAVAIL: "this machine does not have that address; change listeners",
+    errno.EACCES: "not permitted; choose a port from 1024 on",
+    socket.EAI_NONAME: "no such host; change listeners",
+}

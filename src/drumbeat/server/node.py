@@ -1,5 +1,6 @@
 """A whole node: storage, broker and listener, put together from a configuration."""
 
+import os
 import socket
 from contextlib import AsyncExitStack
 
@@ -7,6 +8,7 @@ from drumbeat.runtime.broker import Advertised, Broker, Storage
 from drumbeat.runtime.clock import Clock, SystemClock
 from drumbeat.runtime.config import BrokerConfig, Endpoint
 from drumbeat.runtime.dispatch import Dispatcher
+from drumbeat.runtime.dynamic_configs import FileDynamicConfigs, MemoryDynamicConfigs
 from drumbeat.runtime.handlers import HANDLERS
 from drumbeat.runtime.identity import load_identity, new_identity
 from drumbeat.runtime.producer_ids import FileProducerIds, MemoryProducerIds
@@ -26,6 +28,7 @@ def memory_storage(config: BrokerConfig) -> Storage:
         topics=MemoryTopicStore(),
         identity=new_identity(config.node_id),
         producer_ids=MemoryProducerIds(),
+        configs=MemoryDynamicConfigs(),
         directory=IN_MEMORY,
     )
 
@@ -34,14 +37,20 @@ async def file_storage(config: BrokerConfig) -> Storage:
     """Everything is in `log.dirs`. Raises LogHeld if another process has it."""
     from drumbeat.log.store import LocalStore  # noqa: PLC0415 - a node needs one of the two
 
-    logs = LocalStore(config.log_dir)
+    data_dir = _absolute(config.log_dir)
+    logs = LocalStore(data_dir)
     await logs.open()
-    data_dir = logs.directory
+    try:
+        identity = load_identity(data_dir, config.node_id)
+    except BaseException:
+        await logs.close()
+        raise
     return Storage(
         logs=logs,
         topics=FileTopicStore(data_dir, logs),
-        identity=load_identity(data_dir, config.node_id),
+        identity=identity,
         producer_ids=FileProducerIds(data_dir),
+        configs=FileDynamicConfigs(data_dir),
         directory=data_dir,
     )
 
@@ -53,7 +62,8 @@ class Node:
         self._clock = clock or SystemClock()
         self._exit = AsyncExitStack()
         self.broker = Broker(config, storage, self._clock)
-        self.listener = self._listener(config)
+        dispatcher = Dispatcher(self.broker, HANDLERS, self.broker.tasks)
+        self.listener = Listener(dispatcher, self._limits, self._clock)
 
     async def __aenter__(self) -> "Node":
         await self.start()
@@ -85,15 +95,18 @@ class Node:
         host, port = self.broker.advertised
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
-    def _listener(self, config: BrokerConfig) -> Listener:
-        limits = Limits(
+    def _limits(self) -> Limits:
+        config = self.broker.config
+        return Limits(
             frame_bytes_max=config.socket_request_max_bytes,
             connections_max=config.max_connections,
             connections_per_ip_max=config.max_connections_per_ip,
             idle_ms_max=config.connections_max_idle_ms,
         )
-        dispatcher = Dispatcher(self.broker, HANDLERS, self.broker.tasks)
-        return Listener(dispatcher, limits, self._clock)
+
+
+def _absolute(path: str) -> str:
+    return os.path.abspath(path)
 
 
 def _advertised(endpoint: Endpoint, bound_port: int) -> Advertised:

@@ -37,6 +37,22 @@ def test_join_of_an_absent_group(rows):
     check_all(*rows, group_min_session_timeout_ms=6_000)
 
 
+@pytest.mark.parametrize("row", range(65, 75))
+def test_empty_group_id_is_refused_by_membership(row):
+    check_all(row)
+
+
+def test_empty_group_id_is_fine_elsewhere():
+    check_all(85, 86, 76, 77, 81, 82, 83, 84)
+
+
+@pytest.mark.parametrize(("row", "client_id"), [(166, ""), (167, "")])
+def test_client_id_that_is_null_or_empty(row, client_id):
+    joined = Clients(Coordinator()).join(client_id=client_id)
+    assert joined.error_code == answers()[row]["response"]["ErrorCode"]
+    assert joined.response.member_id.startswith("-")
+
+
 @pytest.mark.parametrize("row", [132, 133])
 def test_join_before_member_ids_were_required(row):
     Scene(Coordinator()).check(row, client_id="cli-x")

@@ -42,6 +42,8 @@ async def _alter(
     broker: Broker, resource: AlterConfigsResource, validate_only: bool
 ) -> Refusal | None:
     name = resource.resource_name
+    if len({config.name for config in resource.configs}) < len(resource.configs):
+        return Refusal(ErrorCode.INVALID_REQUEST, "each config is to be named once")
     configs = {config.name: config.value for config in resource.configs}
     if resource.resource_type == TOPIC:
         if refusal := topic_problem(broker, name):
@@ -53,5 +55,5 @@ async def _alter(
         if refusal := broker_problem(broker, name):
             return refusal
         changed = replace_broker(broker.config, configs, all_brokers=not name)
-        return change_broker(broker, changed, validate_only)
+        return await change_broker(broker, changed, validate_only)
     return Refusal(ErrorCode.INVALID_REQUEST, f"unknown resource type {resource.resource_type}")

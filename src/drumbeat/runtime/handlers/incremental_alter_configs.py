@@ -61,5 +61,5 @@ async def _alter(
         if refusal := broker_problem(broker, name):
             return refusal
         altered = alter_broker(broker.config, operations, all_brokers=not name)
-        return change_broker(broker, altered, validate_only)
+        return await change_broker(broker, altered, validate_only)
     return Refusal(ErrorCode.INVALID_REQUEST, f"unknown resource type {resource.resource_type}")

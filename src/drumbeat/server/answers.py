@@ -1,0 +1,99 @@
+"""The answers of one connection: they leave in the order of the requests, whenever they come."""
+
+from collections import deque
+
+from drumbeat.runtime.requests import Deferred
+
+READY_BYTES_MAX = 1 << 20  # answers gathered for one write
+PENDING_MAX = 100  # requests in progress
+PENDING_BYTES_MAX = 16 << 20  # of these requests, and of answers that wait for an earlier one
+
+
+class Slot:
+    """The place in the order of answers that one request holds until it is answered."""
+
+    __slots__ = ("deferred", "frame", "size")
+
+    def __init__(self, deferred: Deferred | None, frame: bytes | None, size: int) -> None:
+        self.deferred = deferred
+        self.frame = frame  # the answer, once it is there
+        self.size = size  # of the request while it is in progress, then of its answer
+
+
+class Answers:
+    def __init__(self) -> None:
+        self._slots: deque[Slot] = deque()
+        self._pending_bytes = 0
+        self._ready: list[bytes] = []
+        self._ready_bytes = 0
+
+    def add(self, frame: bytes) -> None:
+        """The answer to a request that took no time; it still waits for those before it."""
+        if self._slots:
+            self._append(Slot(None, frame, len(frame)))
+        else:
+            self._make_ready(frame)
+
+    def reserve(self, deferred: Deferred, request_bytes: int) -> Slot:
+        """A place for an answer that is still to come."""
+        slot = Slot(deferred, None, request_bytes)
+        self._append(slot)
+        return slot
+
+    def fill(self, slot: Slot, frame: bytes) -> None:
+        """The answer for a place; it leaves with all that waited for it and for nothing else."""
+        slot.frame = frame
+        self._pending_bytes += len(frame) - slot.size
+        slot.size = len(frame)
+        while self._slots and (first := self._slots[0].frame) is not None:
+            self._pending_bytes -= self._slots.popleft().size
+            self._make_ready(first)
+
+    def take(self) -> bytes:
+        """What can leave now, in one piece."""
+        ready = self._ready
+        data = ready[0] if len(ready) == 1 else b"".join(ready)
+        ready.clear()
+        self._ready_bytes = 0
+        return data
+
+    def abandon(self) -> None:
+        """Nobody is there to answer to."""
+        for slot in self._slots:
+            if slot.deferred is not None:
+                slot.deferred.abandon()
+        self._slots.clear()
+        self._ready.clear()
+
+    @property
+    def is_empty(self) -> bool:
+        """No request is in progress."""
+        return not self._slots
+
+    @property
+    def has_ready(self) -> bool:
+        return bool(self._ready)
+
+    @property
+    def is_piled_up(self) -> bool:
+        """So much can leave that it should, before more is added to it."""
+        return self._ready_bytes >= READY_BYTES_MAX
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether the next request has to wait for an answer to one before it."""
+        slots = self._slots
+        if not slots:
+            return False
+        # Nothing follows a request that mutes, so only the last one can.
+        last = slots[-1].deferred
+        is_muted = last is not None and last.mutes
+        return is_muted or len(slots) >= PENDING_MAX or self._pending_bytes >= PENDING_BYTES_MAX
+
+    def _append(self, slot: Slot) -> None:
+        self._slots.append(slot)
+        self._pending_bytes += slot.size
+
+    def _make_ready(self, frame: bytes) -> None:
+        self._ready.append(frame)
+        self._ready_bytes += len(frame)

@@ -1,0 +1,154 @@
+"""Odd and hostile input, and the limits that stand against it: at the limit and one past it."""
+
+import pytest
+from support.coordinator import Coordinator
+from support.golden import answers
+from support.groups import Clients, join_request, protocols
+
+from drumbeat.core.record_codec import encode
+
+STRING_MAX = 32_767
+
+
+def test_plan_too_large_to_store_sends_everybody_back_to_joining():
+    measured = answers()[1320]["response"]
+    group = Clients(Coordinator())
+    leader, follower = group.completing("A", "B")
+    parked = group.sync(follower, 2)
+    refused = group.sync(leader, 2, {leader: bytes(1_200_000)})
+    assert refused.error_code == measured["leader"]
+    assert parked.error_code == measured["follower"]
+    assert group.state == measured["GroupState"]
+    joined = group.join(leader), group.join(follower)
+    assert [call.response.generation_id for call in joined] == [3, 3]
+    assert group.sync(leader, 3, {leader: b"small"}).response.assignment == b"small"
+
+
+@pytest.mark.parametrize("excess", [0, 1])
+def test_plan_at_the_limit_and_one_past_it(excess):
+    group = Clients(Coordinator())
+    (leader,) = group.completing("A")
+    size_of_empty = 61 + 21 + sum(map(len, encode(_stored(group, leader, b""))))
+    room = group.coordinator.config.offsets_batch_bytes_max - size_of_empty
+    answer = group.sync(leader, 1, {leader: bytes(room + excess)})
+    assert answer.error_code == (-1 if excess else 0)
+
+
+def _stored(group: Clients, leader: str, assignment: bytes):
+    """The record that the same group would write."""
+    other = Clients(Coordinator(), group.group_id)
+    (same,) = other.completing("A")
+    assert same == leader
+    other.sync(leader, 1, {leader: assignment})
+    return other.coordinator.batches[-1][0]
+
+
+def test_static_replacement_too_large_to_store_changes_nothing():
+    group = Clients(Coordinator())
+    member_id = group.join(group_instance_id="i").response.member_id
+    group.sync(member_id, 1)
+    huge = protocols("range", metadata=bytes(1_200_000))
+    refused = group.join(group_instance_id="i", protocols=huge)
+    assert (refused.error_code, refused.response.member_id) == (-1, "")
+    assert group.heartbeat(member_id, 1, 4, "i") == 0
+
+
+def test_groups_of_a_partition_are_limited():
+    coordinator = Coordinator(groups_max=2)
+    codes = [Clients(coordinator, f"g{n}").join().error_code for n in range(3)]
+    assert codes == [79, 79, 15]
+    assert Clients(coordinator, "g0").join().error_code == 79
+    assert "g2" not in coordinator.state.groups
+
+
+def test_pending_members_of_a_partition_are_limited():
+    group = Clients(Coordinator(pending_members_max=2))
+    codes = [group.join(session_timeout_ms=6_000).error_code for _ in range(3)]
+    assert codes == [79, 79, 15]
+    group.coordinator.advance(6_000)
+    assert group.join().error_code == 79
+
+
+def test_parked_requests_of_a_partition_are_limited():
+    coordinator = Coordinator(parked_requests_max=1, group_initial_rebalance_delay_ms=1_000)
+    first, second = Clients(coordinator, "a"), Clients(coordinator, "b")
+    assert first.enter(version=3).is_parked
+    assert second.enter(version=3).error_code == 15
+    coordinator.advance(1_000)
+    assert second.enter(version=3).is_parked
+
+
+@pytest.mark.parametrize("length", [STRING_MAX, STRING_MAX + 1])
+@pytest.mark.parametrize("unit", ["x", "ü"])
+def test_group_id_that_no_record_can_hold(unit, length):
+    group = Clients(Coordinator(), unit * (length // len(unit.encode())) + "x" * (length % 2))
+    fits = len(group.group_id.encode()) <= STRING_MAX
+    assert group.join().error_code == (79 if fits else -1)
+    assert (group.group_id in group.coordinator.state.groups) == fits
+
+
+def test_protocol_type_that_no_record_can_hold():
+    group = Clients(Coordinator())
+    assert group.join(protocol_type="x" * (STRING_MAX + 1)).error_code == -1
+    fits = group.enter(protocol_type="x" * STRING_MAX)
+    group.leave(fits.response.member_id)
+    assert group.state == "Empty"
+
+
+def test_member_whose_strings_no_record_can_hold_never_gets_a_plan():
+    """As with Kafka: it joins, and storing its group fails."""
+    group = Clients(Coordinator())
+    member_id = group.join(group_instance_id="i" * STRING_MAX).response.member_id
+    assert group.sync(member_id, 1).error_code == -1
+
+
+@pytest.mark.parametrize("group_id", ["\x00\x1b[2J\n", "grüße 😀", "a" * 10_000, " ", "."])
+def test_odd_group_ids_work(group_id):
+    group = Clients(Coordinator(), group_id)
+    members = group.stable("A", "B")
+    assert group.heartbeat(members[1], 2) == 0
+    group.coordinator.restart()
+    assert group.state == "Stable"
+
+
+@pytest.mark.parametrize(
+    "metadata", [b"", b"\0", b"\0\0", b"\0\0\x7f\xff\xff\xff", b"\0\0\xff\xff\xff\xfe", b"\xff" * 40]
+)
+def test_metadata_that_announces_more_than_it_holds_is_an_unknown_subscription(metadata):
+    group = Clients(Coordinator())
+    group.stable("A", protocols=protocols("range", metadata=metadata))
+    assert group.state == "Stable"
+    assert group.live.subscribed_topics is None
+    group.coordinator.restart()
+    assert group.live.subscribed_topics is None
+
+
+def test_plan_for_members_that_do_not_exist_is_dropped():
+    group = Clients(Coordinator())
+    (leader,) = group.completing("A")
+    group.sync(leader, 1, {"stranger": b"x", leader: b"mine"})
+    record = group.coordinator.batches[-1][0]
+    assert [member.member_id for member in record.members] == [leader]
+
+
+def test_member_named_twice_in_a_plan_gets_the_last_share():
+    group = Clients(Coordinator())
+    (leader,) = group.completing("A")
+    shares = tuple((leader, share) for share in (b"first", b"last"))
+    assert group.sync(leader, 1, assignments=shares).response.assignment == b"last"
+
+
+def test_member_that_leaves_with_a_parked_sync_hears_of_it():
+    """Kafka never answers that SyncGroup."""
+    group = Clients(Coordinator())
+    _, follower = group.completing("A", "B")
+    parked = group.sync(follower, 2)
+    group.leave(follower)
+    assert parked.error_code == 25
+
+
+def test_reason_of_a_client_is_cut_in_the_event():
+    group = Clients(Coordinator())
+    group.coordinator.send(join_request(reason="x" * 1_000, group_instance_id="i"))
+    reasons = [e.fields.get("client_reason") for e in group.coordinator.events]
+    assert reasons == ["x" * 255] * 2
