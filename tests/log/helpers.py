@@ -73,6 +73,8 @@ class FaultyDisk(Disk):
     def __init__(self) -> None:
         self.write_errors: deque[int | None] = deque()
         self.sync_errors: deque[int | None] = deque()
+        self.create_errors: deque[int | None] = deque()
+        self.truncate_errors: deque[int | None] = deque()
         self.bytes_per_write: int | None = None
         self.bytes_left: int | None = None  # free space, if it is limited
         self.syncs = 0
@@ -93,6 +95,14 @@ class FaultyDisk(Disk):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         limits = [n for n in (self.bytes_per_write, self.bytes_left) if n is not None]
         return min(limits)
+
+    def create(self, path, *, flags=0):
+        _fail(self.create_errors)
+        return super().create(path, flags=flags)
+
+    def truncate(self, fd, size):
+        _fail(self.truncate_errors)
+        super().truncate(fd, size)
 
     def sync(self, fd):
         self.syncs += 1

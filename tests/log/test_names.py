@@ -40,8 +40,8 @@ def test_a_deleted_directory_has_a_possible_name_and_is_no_partition(topic, part
 
 @pytest.mark.parametrize(
     "name",
-    ["", "a", "-0", "a-", "a-01", "a--", "a-x", ".lock", "a b-0", "a-99999999999", "meta.properties",
-     "a-4294967296", "a-0.0123456789abcdef0123456789abcdef-delete", "a-0.x-future"],
+    ["", "a", "-0", "a-", "a-01", "a--", "a-x", ".lock", "a b-0", "a-99999999999", "a-4294967296",
+     "meta.properties", "a-0.0123456789abcdef0123456789abcdef-delete", "a-0.x-future"],
 )  # fmt: skip
 def test_other_directories_are_no_partitions(name):
     assert parse_directory_name(name) is None

@@ -50,8 +50,11 @@ def test_roll_by_age(tmp_path, timestamps, expected):
     assert fill(tmp_path, replace(SETTINGS, segment_ms=100), timestamps) == expected
 
 
-@pytest.mark.parametrize(("index_bytes", "expected"), [(24, [0, 3, 6]), (36, [0, 4]), (800, [0])])
+@pytest.mark.parametrize(
+    ("index_bytes", "expected"), [(24, [0, 2, 4, 6]), (36, [0, 3, 6]), (800, [0])]
+)
 def test_roll_when_an_index_is_full(tmp_path, index_bytes, expected):
+    """Each batch but a segment's first gets an entry; 24 bytes hold two, one slot kept free."""
     settings = LogSettings(index_interval_bytes=1, segment_index_bytes=index_bytes)
     assert fill(tmp_path, settings, range(1, 9)) == expected
 

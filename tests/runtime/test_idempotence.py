@@ -1,5 +1,7 @@
 """Idempotent producers: a batch is appended once, whatever is sent again, and in order."""
 
+import time
+
 import pytest
 
 from drumbeat.protocol.apis.init_producer_id import API as INIT_PRODUCER_ID
@@ -151,10 +153,13 @@ def test_pipelined_duplicates_are_recognised_before_the_first_is_on_disk(wire):
 
 
 def test_a_restart_forgets_no_sequence_and_repeats_no_producer_id(tmp_path):
+    # Producers whose newest record is older than producer.id.expiration.ms are forgotten.
+    now_ms = time.time_ns() // 1_000_000
     with start_broker(tmp_path) as servers, Wire(servers) as wire:
         topic, producer_id = create_topic(wire), new_producer_id(wire)
         for sequence in range(7):
-            produce_to(wire, topic, sequenced(producer_id, 3, sequence, b"%d" % sequence))
+            data = sequenced(producer_id, 3, sequence, b"%d" % sequence, timestamp=now_ms)
+            assert produce_to(wire, topic, data).base_offset == sequence
     with start_broker(tmp_path) as servers, Wire(servers) as wire:
         assert new_producer_id(wire) != producer_id
         for sequence, epoch, error_code, base_offset in (
@@ -164,7 +169,7 @@ def test_a_restart_forgets_no_sequence_and_repeats_no_producer_id(tmp_path):
             (7, 2, FENCED, -1),
             (7, 3, NONE, 7),
         ):
-            data = sequenced(producer_id, epoch, sequence, b"%d" % sequence)
+            data = sequenced(producer_id, epoch, sequence, b"%d" % sequence, timestamp=now_ms)
             response = produce_to(wire, topic, data)
             assert (response.error_code, response.base_offset) == (error_code, base_offset)
         assert values_in(fetch_from(wire, topic).records) == [b"%d" % i for i in range(8)]

@@ -5,6 +5,7 @@ every step the durable state must equal a replay of the whole log from nothing, 
 must be exactly what is unanswered.
 """
 
+import itertools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -95,6 +96,7 @@ class Coordinator:
         self.batches: list[tuple[Record, ...]] = []
         self.events: list[GroupEvent] = []
         self.calls: dict[int, Call] = {}
+        self._request_ids = itertools.count(1)
         self.state, self.session = State(), Session()
         self.view = view_of(self.state, self.session)
 
@@ -109,7 +111,7 @@ class Coordinator:
     ) -> Call:
         api = BY_REQUEST[type(request)]
         version = api.versions[-1] if version is None else version
-        call = Call(api, version, len(self.calls) + 1)
+        call = Call(api, version, next(self._request_ids))
         self.calls[call.request_id] = call
         context = self._context(
             request_id=call.request_id,

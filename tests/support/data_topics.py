@@ -98,12 +98,12 @@ def batch(*values: bytes | None, options: BatchOptions = PLAIN, **how: Any) -> b
     return encode_batch(records(values, **how), options)
 
 
-def sequenced(producer_id: int, epoch: int, sequence: int, *values: bytes) -> bytes:
+def sequenced(producer_id: int, epoch: int, sequence: int, *values: bytes, **how: Any) -> bytes:
     """A batch of an idempotent producer."""
     options = BatchOptions(
         producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence
     )
-    return batch(*values, options=options)
+    return batch(*values, options=options, **how)
 
 
 def records_in(data: bytes | None) -> list[Record]:

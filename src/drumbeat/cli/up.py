@@ -40,7 +40,10 @@ class StartError(Exception):
 @app.command()
 def up(
     port: Annotated[
-        int | None, typer.Option(min=0, max=65_535, help="Port to listen on; 0 takes a free one.")
+        int | None,
+        typer.Option(
+            min=0, max=65_535, metavar="PORT", help="Port to listen on; 0 takes a free one."
+        ),
     ] = None,
     data: Annotated[
         str | None,

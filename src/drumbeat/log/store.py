@@ -13,13 +13,15 @@ import os
 from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
 from drumbeat.log.deletion import finish_deletions, remove_partition
 from drumbeat.log.durability import describe_durability
+from drumbeat.log.errors import LogError
 from drumbeat.log.files import Disk, make_directory, sync_directory, write_file_atomically
-from drumbeat.log.local import LocalPartitionLog, OpenedPartition
+from drumbeat.log.local import LocalPartitionLog
 from drumbeat.log.locks import DataDirectoryLock
 from drumbeat.log.metadata import read_topic_id
 from drumbeat.log.names import CLEAN_SHUTDOWN, directory_name, parse_directory_name
@@ -39,7 +41,13 @@ class LocalStore:
     has one owner at a time, but nobody can say that all of them were closed in order.
     """
 
-    def __init__(self, directory: str, *, exclusive: bool = True, disk: Disk | None = None) -> None:
+    def __init__(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        exclusive: bool = True,
+        disk: Disk | None = None,
+    ) -> None:
         self._directory = os.path.abspath(directory)
         self._lock = DataDirectoryLock(self._directory) if exclusive else None
         executor = ThreadPoolExecutor(WORKER_THREADS, thread_name_prefix="log")
@@ -47,6 +55,7 @@ class LocalStore:
         self._held: dict[TopicPartition, LocalPartitionLog] = {}
         self._trusted: set[TopicPartition] = set()  # closed in order and not opened since
         self._gates: defaultdict[TopicPartition, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._abandoned: set[asyncio.Future[None]] = set()
         self._is_open = False
 
     async def __aenter__(self) -> Self:
@@ -109,6 +118,17 @@ class LocalStore:
         topic_id: str | None = None,
     ) -> LocalPartitionLog:
         self._path(topic_partition)  # refuses impossible names before anything is touched
+        acquiring = asyncio.ensure_future(self._acquire(topic_partition, settings, topic_id))
+        try:
+            return await asyncio.shield(acquiring)
+        except asyncio.CancelledError:
+            # The worker cannot be stopped: let it finish, then give back what nobody waits for.
+            self._abandoned.add(asyncio.ensure_future(_give_back(acquiring)))
+            raise
+
+    async def _acquire(
+        self, topic_partition: TopicPartition, settings: LogSettings, topic_id: str | None
+    ) -> LocalPartitionLog:
         async with self._gates[topic_partition]:
             await self._expel_owner(topic_partition, "a newer owner acquired the partition")
             request = OpenRequest(
@@ -119,7 +139,7 @@ class LocalStore:
                 topic_partition in self._trusted,
                 topic_id,
             )
-            opened = await self._open_partition(request)
+            opened = await self._in_worker(open_partition, request)
             self._trusted.discard(topic_partition)
             log = LocalPartitionLog(opened, settings, self._workers, self._on_closed)
             self._held[topic_partition] = log
@@ -136,6 +156,7 @@ class LocalStore:
         if not self._is_open:
             return
         self._is_open = False
+        await asyncio.gather(*self._abandoned)
         logs = list(self._held.values())
         outcomes = await asyncio.gather(*(log.release() for log in logs), return_exceptions=True)
         try:
@@ -160,15 +181,6 @@ class LocalStore:
         if owner is not None:
             await owner.expel(reason)
 
-    async def _open_partition(self, request: OpenRequest) -> OpenedPartition:
-        opening = asyncio.ensure_future(self._in_worker(open_partition, request))
-        try:
-            return await asyncio.shield(opening)
-        except asyncio.CancelledError:
-            # The worker goes on; what it opens has no owner and must not stay locked.
-            opening.add_done_callback(_abandon)
-            raise
-
     def _on_closed(self, log: LocalPartitionLog, is_clean: bool) -> None:
         if self._held.get(log.topic_partition) is log:
             del self._held[log.topic_partition]
@@ -182,8 +194,6 @@ class LocalStore:
         return await self._workers.run(self._directory, function, *args)
 
 
-def _abandon(opening: asyncio.Future[OpenedPartition]) -> None:
-    if not opening.cancelled() and opening.exception() is None:
-        opened = opening.result()
-        opened.segments.close()
-        os.close(opened.lock)
+async def _give_back(acquiring: asyncio.Future[LocalPartitionLog]) -> None:
+    with suppress(LogError, OSError):
+        await (await acquiring).release()
