@@ -20,7 +20,10 @@ def protocol_support() -> str:
     page = (DOCS / "protocol-support.md").read_text()
     before, rest = page.split(BEGIN)
     _, after = rest.split(END)
-    rows = ["| Key | API | Served | Flexible from | Known but not served |", "|---|---|---|---|---|"]
+    rows = [
+        "| Key | API | Served | Flexible from | Known but not served |",
+        "|---|---|---|---|---|",
+    ]
     for key, api in APIS.items():
         known = f"{api.versions[0]}-{api.versions[-1]}"
         if key in HANDLERS:

@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from support.coordinator import START_MS, Coordinator
-from support.groups import Clients, protocols
 
 from drumbeat.core.events import GroupEvent, GroupEventType, event_value
+from support.coordinator import START_MS, Coordinator
+from support.groups import Clients, protocols
 
 
 def told(group: Clients, *types: str) -> list[tuple]:

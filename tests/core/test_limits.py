@@ -1,11 +1,12 @@
 """Odd and hostile input, and the limits that stand against it: at the limit and one past it."""
 
 import pytest
+
+from drumbeat.core.record_codec import encode
+from drumbeat.protocol.apis.delete_groups import DeleteGroupsRequest
 from support.coordinator import Coordinator
 from support.golden import answers
 from support.groups import Clients, join_request, protocols
-
-from drumbeat.core.record_codec import encode
 
 STRING_MAX = 32_767
 
@@ -45,12 +46,25 @@ def _stored(group: Clients, leader: str, assignment: bytes):
 
 def test_static_replacement_too_large_to_store_changes_nothing():
     group = Clients(Coordinator())
+    large = protocols("range", metadata=bytes(600_000))
     member_id = group.join(group_instance_id="i").response.member_id
-    group.sync(member_id, 1)
-    huge = protocols("range", metadata=bytes(1_200_000))
-    refused = group.join(group_instance_id="i", protocols=huge)
+    other = group.join(group_instance_id="other", protocols=large)
+    group.join(member_id, group_instance_id="i")
+    group.sync(member_id, 2)
+    group.sync(other.response.member_id, 2)
+    refused = group.join(group_instance_id="i", protocols=large)
     assert (refused.error_code, refused.response.member_id) == (-1, "")
-    assert group.heartbeat(member_id, 1, 4, "i") == 0
+    assert group.heartbeat(member_id, 2, 4, "i") == 0
+
+
+def test_groups_are_deleted_as_long_as_they_fit_the_batch():
+    coordinator = Coordinator(offsets_batch_bytes_max=200)
+    for name in ("a", "b", "c"):
+        Clients(coordinator, name).commit()
+    request = DeleteGroupsRequest(("a", "b", "c", "a"))
+    results = coordinator.send(request).response.results
+    assert results == (("a", 0), ("b", 0), ("c", -1))
+    assert list(coordinator.state.groups) == ["c"]
 
 
 def test_groups_of_a_partition_are_limited():
@@ -61,11 +75,14 @@ def test_groups_of_a_partition_are_limited():
     assert "g2" not in coordinator.state.groups
 
 
-def test_pending_members_of_a_partition_are_limited():
-    group = Clients(Coordinator(pending_members_max=2))
-    codes = [group.join(session_timeout_ms=6_000).error_code for _ in range(3)]
-    assert codes == [79, 79, 15]
-    group.coordinator.advance(6_000)
+def test_pending_members_of_a_group_are_limited():
+    coordinator = Coordinator(group_pending_members_max=2)
+    group = Clients(coordinator)
+    calls = [group.join(session_timeout_ms=6_000) for _ in range(3)]
+    assert [call.error_code for call in calls] == [79, 79, 15]
+    assert Clients(coordinator, "other").join().error_code == 79
+    assert group.join(calls[0].response.member_id).error_code == 0
+    coordinator.advance(6_000)
     assert group.join().error_code == 79
 
 
@@ -95,8 +112,30 @@ def test_protocol_type_that_no_record_can_hold():
     assert group.state == "Empty"
 
 
-def test_member_whose_strings_no_record_can_hold_never_gets_a_plan():
-    """As with Kafka: it joins, and storing its group fails."""
+UNSTORABLE = [
+    {"group_instance_id": "i" * (STRING_MAX + 1)},
+    {"protocols": protocols("x" * (STRING_MAX + 1))},
+    {"protocols": protocols("range", metadata=bytes(1_048_589))},
+]
+
+
+@pytest.mark.parametrize("fields", UNSTORABLE)
+def test_member_that_no_record_can_hold_is_refused(fields):
+    group = Clients(Coordinator())
+    refused = group.join(**fields)
+    assert (refused.error_code, refused.response.member_id) == (-1, "")
+    assert group.coordinator.state.groups == {}
+
+
+@pytest.mark.parametrize(("count", "error_code"), [(1_000, 79), (1_001, 23)])
+def test_protocols_of_a_member_are_limited(count, error_code):
+    group = Clients(Coordinator())
+    names = [f"p{number}" for number in range(count)]
+    assert group.join(protocols=protocols(*names)).error_code == error_code
+
+
+def test_member_that_barely_cannot_be_stored_joins_but_gets_no_plan():
+    """As with Kafka: the id that it is given makes it too long."""
     group = Clients(Coordinator())
     member_id = group.join(group_instance_id="i" * STRING_MAX).response.member_id
     assert group.sync(member_id, 1).error_code == -1
@@ -112,7 +151,8 @@ def test_odd_group_ids_work(group_id):
 
 
 @pytest.mark.parametrize(
-    "metadata", [b"", b"\0", b"\0\0", b"\0\0\x7f\xff\xff\xff", b"\0\0\xff\xff\xff\xfe", b"\xff" * 40]
+    "metadata",
+    [b"", b"\0", b"\0\0", b"\0\0\x7f\xff\xff\xff", b"\0\0\xff\xff\xff\xfe", b"\xff" * 40],
 )
 def test_metadata_that_announces_more_than_it_holds_is_an_unknown_subscription(metadata):
     group = Clients(Coordinator())

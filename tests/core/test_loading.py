@@ -4,8 +4,12 @@ Numbers are rows of tests/golden/answers.jsonl.
 """
 
 import pytest
+
+from drumbeat.core.record_codec import GroupMetadataValue, MemberMetadataValue, encode
+from drumbeat.core.records import GroupMetadataRecord, MemberMetadata
+from drumbeat.protocol.compiler import encoder
 from support.coordinator import Coordinator
-from support.golden import answers
+from support.golden import Scene, answers
 from support.groups import Clients, protocols
 
 
@@ -27,6 +31,11 @@ def only_pending(group: Clients) -> None:
 
 def completing_first(group: Clients) -> None:
     group.completing("A")
+
+
+def completing_first_with_parked_sync(group: Clients) -> None:
+    _, follower = group.completing("A", "B")
+    group.sync(follower, 2)
 
 
 def completing_second(group: Clients) -> None:
@@ -55,6 +64,7 @@ RESTARTS = [
     (1442, completing_first),
     (1443, completing_second),
     (1444, preparing),
+    (1445, completing_first_with_parked_sync),
     (1446, static),
     (1447, simple),
 ]
@@ -70,11 +80,55 @@ def test_state_before_and_after_a_restart(row, scene):
 
 
 def test_stable_group_is_restored_with_members_and_assignments():
+    scene = Scene(Coordinator())
+    group = Clients(scene.coordinator, "r-stable")
+    names = [member["MemberId"] for member in answers()[1450]["response"]["Groups"][0]["Members"]]
+    members = group.stable("A", "B", protocols=protocols("range", "rr"))
+    for name, member_id in zip(sorted(names), members, strict=True):
+        scene.know(name, member_id)
+    scene.check(1450)
+    scene.coordinator.restart()
+    scene.check(1450)
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_group_record_of_any_version_is_loaded(version):
+    """Rows 1459-1463: hand-written records, one per version, each with a member."""
+    golden = answers()[1459 + version]["response"]["DescribeGroups"]
+    (member,) = golden["Members"]
+    value = GroupMetadataValue(
+        protocol_type="consumer",
+        generation=7,
+        protocol="range",
+        leader="m-1",
+        members=(
+            MemberMetadataValue(
+                member_id="m-1",
+                group_instance_id=member["GroupInstanceId"],
+                client_id="cid",
+                client_host="/1.2.3.4",
+                session_timeout=10_000,
+                subscription=b"sub",
+                assignment=b"asg",
+            ),
+        ),
+    )
+    encode_value = encoder(GroupMetadataValue, version, version >= 4)
     group = Clients(Coordinator())
-    group.stable("A", "B", protocols=protocols("range", "rr"))
-    before = group.describe()
+    key = b"\0\2\0\1g"
+    group.coordinator.log.append((key, version.to_bytes(2, "big") + encode_value(value)))
     group.coordinator.restart()
-    assert group.describe() == before
+    described = group.describe()
+    assert described.group_state == golden["GroupState"]
+    assert described.members[0] == (
+        member["MemberId"],
+        member["GroupInstanceId"],
+        member["ClientId"],
+        member["ClientHost"],
+        bytes.fromhex(member["MemberMetadata"]),
+        bytes.fromhex(member["MemberAssignment"]),
+    )
+    assert group.heartbeat("m-1", 7) == 0
 
 
 def test_restored_member_is_known_by_its_chosen_protocol_only():
@@ -154,3 +208,20 @@ def test_parked_requests_are_sent_to_the_new_coordinator():
     measured = answers()[1394]["response"]
     assert joining.heartbeat(leader, 1) == measured["new leader"]
     assert joining.state == measured["GroupState"]
+
+
+def test_group_record_with_members_but_without_protocol_or_leader_is_served():
+    """No Kafka writes this, but it can be read: it must not bring the partition down."""
+    members = tuple(
+        MemberMetadata(name, "same", "c", "/h", 5_000, 5_000, b"sub", b"") for name in ("m1", "m2")
+    )
+    record = GroupMetadataRecord("g", "consumer", 3, None, None, -1, members)
+    group = Clients(Coordinator(checks=False))
+    group.coordinator.log.append(encode(record))
+    group.coordinator.restart()
+    assert [member.member_metadata for member in group.describe().members] == [b"sub", b"sub"]
+    assert group.live.leader == "m1"
+    assert group.heartbeat("m1", 3) == 0
+    assert group.join("m2").error_code == 23  # it is not known to speak anything
+    group.coordinator.advance(5_000)
+    assert group.state == "Empty"

@@ -38,6 +38,9 @@ LEGACY_KEY = b"\0\0" + KEY[2:]
 OFFSET_AND_EPOCH = "000000000000002a 00000005"
 AT = "0000018bcfe56800"
 
+# Metadata that has a length, a tag and a topic id where version 4 would have them.
+LIKE_V4 = "0" * 58 + "\x01\x00\x10" + "0" * 8
+
 # value, and the record it says: group g, topic t, partition 7, metadata m
 OFFSET_VALUES = {
     "v0": (f"0000 000000000000002a 0001 6d {AT}", {"leader_epoch": -1}),
@@ -53,6 +56,14 @@ OFFSET_VALUES = {
         {"topic_id": TOPIC_ID},
     ),
     "v4 with an unknown tag": (f"0004 {OFFSET_AND_EPOCH} 02 6d {AT} 01 05 02 abcd", {}),
+    "v4 with an unknown tag as long as a topic id": (
+        f"0004 {OFFSET_AND_EPOCH} 02 6d {AT} 01 05 10 {TOPIC_ID.hex()}",
+        {},
+    ),
+    "v2 whose bytes would also fit v4": (
+        f"0002 000000000000002a 0045 {LIKE_V4.encode().hex()} {AT}",
+        {"leader_epoch": -1, "metadata": LIKE_V4},
+    ),
     "v4 with a length of two bytes": (
         f"0004 {OFFSET_AND_EPOCH} ac02 {'78' * 299} {AT} 00",
         {"metadata": "x" * 299},
@@ -84,6 +95,12 @@ def test_every_version_of_an_offset_commit_is_read(value, fields):
 def test_bytes_behind_a_value_are_ignored(value, fields):
     for extra in (b"\0", b"\1\0\x10" + bytes(16), bytes(18)):
         assert decode(KEY, bytes.fromhex(value) + extra) == offset_record(**fields)
+
+
+@pytest.mark.parametrize("extra", [b"\0", b"\0\0\0\7"])
+@pytest.mark.parametrize(("value", "fields"), OFFSET_VALUES.values(), ids=OFFSET_VALUES)
+def test_bytes_behind_a_key_are_ignored(value, fields, extra):
+    assert decode(KEY + extra, bytes.fromhex(value)) == offset_record(**fields)
 
 
 @pytest.mark.parametrize("value", [value for value, _ in OFFSET_VALUES.values()], ids=OFFSET_VALUES)

@@ -3,8 +3,6 @@
 from typing import get_args
 
 import pytest
-from support.coordinator import Coordinator
-from support.groups import Clients, join_request
 
 from drumbeat.core.classic.changes import CHANGES
 from drumbeat.core.decide import decide
@@ -13,6 +11,8 @@ from drumbeat.core.handlers import HANDLERS
 from drumbeat.core.outcome import Outcome
 from drumbeat.protocol.apis import APIS
 from drumbeat.protocol.apis.heartbeat import HeartbeatRequest
+from support.coordinator import Coordinator
+from support.groups import Clients, join_request
 
 
 def test_every_effect_is_followed():

@@ -76,7 +76,9 @@ class WireCoordinator:
         for wire in self._wires:
             wire.socket.close()
 
-    def send(self, request: Any, version: int | None = None, client_id: str | None = "cl") -> WireCall:
+    def send(
+        self, request: Any, version: int | None = None, client_id: str | None = "cl"
+    ) -> WireCall:
         api = BY_REQUEST[type(request)]
         call = WireCall(
             self, self._connection(client_id), api, api.versions[-1] if version is None else version

@@ -111,7 +111,7 @@ def test_no_space_for_a_new_segment(tmp_path):
     async def scenario():
         async with LocalStore(tmp_path, disk=disk) as store:
             log = await store.acquire(TP, SMALL)
-            while log.size_bytes < 350:
+            while log.size_bytes < 300:
                 await write(log, b"x")
             end_offset = log.end_offset
             # The old segment's two indexes are written first, then the new files are created.

@@ -9,6 +9,7 @@ from collections import defaultdict
 from typing import NamedTuple
 
 import pytest
+
 from support.coordinator import Call, Coordinator
 from support.groups import Clients, protocols
 

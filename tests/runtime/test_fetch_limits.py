@@ -108,9 +108,7 @@ def test_a_waiting_consumer_does_not_hold_up_others(bootstrap_servers, wire, pro
     topic = create_topic(wire)
     waiting = [Wire(bootstrap_servers) for _ in range(20)]
     for connection in waiting:
-        connection.send(
-            FETCH, 12, fetch_request(topic, max_wait_ms=LONG_MS, min_bytes=1)
-        )
+        connection.send(FETCH, 12, fetch_request(topic, max_wait_ms=LONG_MS, min_bytes=1))
     produce_to(producer, topic, batch(b"a"))
     for connection in waiting:
         with connection:
@@ -133,9 +131,7 @@ def test_a_consumer_that_follows_sees_every_record_once_and_in_order(bootstrap_s
     writer.start()
     seen = []
     while len(seen) < len(expected):
-        request = fetch_request(
-            topic, fetch_partition(len(seen)), max_wait_ms=LONG_MS, min_bytes=1
-        )
+        request = fetch_request(topic, fetch_partition(len(seen)), max_wait_ms=LONG_MS, min_bytes=1)
         (data,) = partitions_of(wire.call(FETCH, 12, request))
         assert data.records, "the poll ran out although records were to come"
         seen += values_in(data.records)
@@ -161,9 +157,7 @@ def limited(bootstrap_servers):
 
 
 def fetched(wire, topic, version, max_bytes, partition_max_bytes, partitions=(0, 1, 2)):
-    asked = [
-        fetch_partition(0, p, partition_max_bytes=partition_max_bytes) for p in partitions
-    ]
+    asked = [fetch_partition(0, p, partition_max_bytes=partition_max_bytes) for p in partitions]
     response = wire.call(FETCH, version, fetch_request(topic, *asked, max_bytes=max_bytes))
     answered = partitions_of(response)
     assert [p.error_code for p in answered] == [ErrorCode.NONE] * len(partitions)

@@ -9,8 +9,6 @@ import itertools
 from dataclasses import dataclass, replace
 from typing import Any
 
-from support.invariants import check_session
-
 from drumbeat.core.config import GroupConfig
 from drumbeat.core.deadlines import expire
 from drumbeat.core.decide import decide, settle
@@ -25,6 +23,7 @@ from drumbeat.core.state import State
 from drumbeat.protocol.api import Api
 from drumbeat.protocol.apis import APIS
 from drumbeat.protocol.schema import NULL_UUID
+from support.invariants import check_session
 
 BY_REQUEST = {api.request: api for api in APIS.values()}
 

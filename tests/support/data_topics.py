@@ -100,9 +100,7 @@ def batch(*values: bytes | None, options: BatchOptions = PLAIN, **how: Any) -> b
 
 def sequenced(producer_id: int, epoch: int, sequence: int, *values: bytes, **how: Any) -> bytes:
     """A batch of an idempotent producer."""
-    options = BatchOptions(
-        producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence
-    )
+    options = BatchOptions(producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence)
     return batch(*values, options=options, **how)
 
 

@@ -10,10 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from support.coordinator import Call, Coordinator
-
 from drumbeat.protocol.apis import APIS
 from drumbeat.protocol.schema import Type, fields_of
+from support.coordinator import Call, Coordinator
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 BY_NAME = {api.name: api for api in APIS.values()}
@@ -136,7 +135,7 @@ def _typed(kind: Type, value: Any) -> Any:
         return tuple(_typed(kind.element, item) for item in value)
     if kind.name == "struct":
         return _message(kind.struct, value)
-    return bytes.fromhex(value) if kind.name == "bytes" else value
+    return bytes.fromhex(value) if kind.name in ("bytes", "uuid") else value
 
 
 def _plain(message: Any, version: int) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from support.coordinator import Call, Coordinator
-
 from drumbeat.protocol.apis.delete_groups import DeleteGroupsRequest
 from drumbeat.protocol.apis.describe_groups import DescribedGroup, DescribeGroupsRequest
 from drumbeat.protocol.apis.heartbeat import HeartbeatRequest
@@ -17,6 +15,7 @@ from drumbeat.protocol.apis.offset_commit import (
 )
 from drumbeat.protocol.apis.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from drumbeat.protocol.consumer_protocol import Subscription, encode_subscription
+from support.coordinator import Call, Coordinator
 
 SUBSCRIPTION = encode_subscription(Subscription(("t1",)), 0)
 TIMEOUT_MS = 10_000

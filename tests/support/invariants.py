@@ -26,8 +26,6 @@ def check_session(state: State, session: Session) -> None:
         assert needed <= session.deadlines.keys()
         assert session.deadlines.keys() <= needed | allowed
     assert session.parked_count == sum(group.parked_count for group in session.groups.values())
-    pending = sum(len(group.pending_members) for group in session.groups.values())
-    assert session.pending_count == pending
 
 
 def check_group(group: ClassicGroup) -> None:

@@ -12,15 +12,24 @@ from typing import NamedTuple
 START_TIMEOUT_S = 20.0
 STOP_TIMEOUT_S = 20.0
 COMMAND = (sys.executable, "-m", "drumbeat.cli.main")
+_WITHOUT_UVLOOP = (
+    "import sys; sys.modules['uvloop'] = None; from drumbeat.cli.main import main; main()"
+)
+LOOPS = {"uvloop": COMMAND, "asyncio": (sys.executable, "-c", _WITHOUT_UVLOOP)}
 
 
 class NodeProcess:
     """`with NodeProcess("--memory", logs=tmp_path / "node.log") as node:` serves on a free port."""
 
     def __init__(
-        self, *options: str, logs: Path, port: int = 0, prefix: Sequence[str] = ()
+        self,
+        *options: str,
+        logs: Path,
+        port: int = 0,
+        prefix: Sequence[str] = (),
+        loop: str = "uvloop",
     ) -> None:
-        self._arguments = (*prefix, *COMMAND, "up", "--port", str(port), *options)
+        self._arguments = (*prefix, *LOOPS[loop], "up", "--port", str(port), *options)
         self.logs = logs
         self.ready: list[str] = []
         self._process: subprocess.Popen[bytes] | None = None

@@ -16,14 +16,14 @@ class Stage(Scene):
 
     def enter(self, name: str, **fields: Any) -> Call:
         """A new member, known to the rows as `name`, such as "A-<uuid-2>"."""
-        client_id = name.split("-<")[0]
+        client_id = name.split("-<", maxsplit=1)[0]
         call = self.clients.enter(client_id, **fields)
         self.know(name, self.clients.member_id_of(client_id))
         return call
 
     def hand_out(self, name: str, version: int = 9, **fields: Any) -> None:
         """An id that stays pending."""
-        call = self.clients.join("", version, name.split("-<")[0], **fields)
+        call = self.clients.join("", version, name.split("-<", maxsplit=1)[0], **fields)
         self.know(name, call.response.member_id)
 
     def id_of(self, name: str) -> str:

@@ -112,10 +112,12 @@ def _tell_ignored(loaded: LoadedConfig) -> None:
 
 async def _serve(loaded: LoadedConfig, *, memory: bool) -> None:
     from drumbeat.server.listener import ListenError
+    from drumbeat.server.loop_problems import LoopProblems
     from drumbeat.server.node import Node
 
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
+    loop.set_exception_handler(LoopProblems())
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
     try:

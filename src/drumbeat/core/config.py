@@ -1,7 +1,7 @@
 """What an operator may set about groups and offsets: Kafka's keys, with Kafka's defaults.
 
 `group.initial.rebalance.delay.ms` is `group_initial_rebalance_delay_ms` here, and so on. The last
-block holds limits that Kafka does not have; each counts within one partition's shard.
+block holds limits that Kafka does not have.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ class GroupConfig:
     # The offsets topic's max.message.bytes: one operation's records travel in one batch.
     offsets_batch_bytes_max: int = 1_048_588
 
-    groups_max: int = 1_000_000
-    pending_members_max: int = 100_000
+    groups_max: int = 1_000_000  # per partition of the offsets topic, as the next
     parked_requests_max: int = 200_000
+    group_pending_members_max: int = 100_000
+    member_protocols_max: int = 1_000
 
     @property
     def offsets_retention_ms(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from drumbeat.core import effects as fx
+from drumbeat.core import effects
 from drumbeat.core.classic import rebalance
 from drumbeat.core.classic.changes import opened
 from drumbeat.core.classic.replies import join_error, sync_error
@@ -26,7 +26,7 @@ def on_loaded(view: View, context: Context) -> Iterator[Outcome]:
 
 def _wake(context: Context, group_id: str, durable: Group) -> Outcome:
     draft = Draft()
-    opening = fx.GroupOpened(group_id, durable, topics_of_durable(durable))
+    opening = effects.GroupOpened(group_id, durable, topics_of_durable(durable))
     draft.effects.append(opening)
     group = opened(opening)
     draft.effects.extend(
@@ -48,5 +48,5 @@ def on_unloaded(view: View, context: Context) -> Outcome:
             draft.reply(join.request_id, response)
         for sync in group.syncs.values():
             draft.reply(sync.request_id, sync_error(ErrorCode.NOT_COORDINATOR))
-        draft.effects.append(fx.GroupDied(group.group_id, context.now_ms))
+        draft.effects.append(effects.GroupDied(group.group_id, context.now_ms))
     return draft.outcome()

@@ -29,7 +29,6 @@ class Session:
     groups: dict[str, ClassicGroup] = field(default_factory=dict)
     deadlines: dict[DeadlineKey, int] = field(default_factory=dict)
     parked_count: int = 0
-    pending_count: int = 0
 
 
 class SessionCounts(Protocol):
@@ -37,8 +36,6 @@ class SessionCounts(Protocol):
 
     @property
     def parked_count(self) -> int: ...
-    @property
-    def pending_count(self) -> int: ...
 
 
 class View(NamedTuple):
@@ -68,14 +65,11 @@ def follow(session: Session, effect: Effect) -> None:
     elif isinstance(effect, GroupOpened):
         session.groups[effect.group_id] = opened(effect)
     elif isinstance(effect, GroupForgotten):
-        forgotten = session.groups.pop(effect.group_id)
-        session.parked_count -= forgotten.parked_count
-        session.pending_count -= len(forgotten.pending_members)
+        session.parked_count -= session.groups.pop(effect.group_id).parked_count
     else:
         group = session.groups[effect.group_id]
-        parked, pending = group.parked_count, len(group.pending_members)
+        parked_count = group.parked_count
         CHANGES[type(effect)](group, effect)
-        session.parked_count += group.parked_count - parked
-        session.pending_count += len(group.pending_members) - pending
+        session.parked_count += group.parked_count - parked_count
         if group.is_idle:
             del session.groups[effect.group_id]

@@ -1,7 +1,7 @@
 """The durable state of one `__consumer_offsets` partition: what its log says, and nothing more.
 
-Only `drumbeat.core.reducer` writes it. Everybody else holds a `StateView`, whose collections are
-read-only and whose values are frozen, so that a write anywhere else is a type error.
+Only `drumbeat.core.reducer` writes it. Everybody else holds a `core.session.View`, whose mappings
+are read-only and whose values are frozen, so that a write anywhere else is a type error.
 What a restart may forget (a rebalance in progress, parked requests) is in `core.session`.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from drumbeat.core.records import (
     NO_EXPIRE_TIMESTAMP,
@@ -49,21 +49,6 @@ class CommittedOffset(NamedTuple):
     expire_timestamp_ms: int = NO_EXPIRE_TIMESTAMP
     topic_id: bytes = NULL_UUID
     log_offset: int = -1  # the later one in the log wins when a transaction commits
-
-
-class StateView(Protocol):
-    """The read-only face of State."""
-
-    @property
-    def groups(self) -> Mapping[str, Group]: ...
-
-    @property
-    def offsets(self) -> Mapping[str, Mapping[TopicPartition, CommittedOffset]]: ...
-
-    @property
-    def pending_offsets(
-        self,
-    ) -> Mapping[int, Mapping[str, Mapping[TopicPartition, CommittedOffset]]]: ...
 
 
 @dataclass(slots=True)

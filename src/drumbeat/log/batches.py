@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from drumbeat.log.files import read_exactly
+from drumbeat.log.port import LogBatch
 from drumbeat.protocol.record_batch import (
     HEADER_BYTES,
     MAGIC,
@@ -24,14 +25,6 @@ from drumbeat.protocol.record_batch import (
 SCAN_CHUNK_BYTES: Final = 1 << 20
 _WALK_CHUNK_BYTES = 8 << 10  # about two index intervals
 _MAGIC_AT = 16
-
-
-class PlacedBatch(NamedTuple):
-    """A whole, checked batch and where in the file it begins."""
-
-    position: int
-    header: BatchHeader
-    data: memoryview
 
 
 class BadBatch(Exception):  # noqa: N818 - carries a finding to whoever knows what it means
@@ -73,7 +66,7 @@ def _header(chunk: bytes, at: int, position: int) -> BatchHeader:
 
 def read_batches(
     fd: int, position: int, end: int, *, chunk_bytes: int = SCAN_CHUNK_BYTES
-) -> Iterator[PlacedBatch]:
+) -> Iterator[LogBatch]:
     """Each batch from `position` to `end`, its checksum compared; raises BadBatch at the first
     byte that does not begin a whole and sound one."""
     size = chunk_bytes
@@ -85,7 +78,7 @@ def read_batches(
             for at, header in iter_headers(chunk):
                 check_crc(chunk, at, header)
                 consumed = at + header.size
-                yield PlacedBatch(position + at, header, view[at:consumed])
+                yield LogBatch(header, view[at:consumed])
             size = chunk_bytes if consumed else _size_of_large(chunk, end - position)
         except CorruptBatch as error:
             raise BadBatch(position + consumed, str(error)) from None

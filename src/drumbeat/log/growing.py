@@ -40,13 +40,15 @@ class StagedWrite(NamedTuple):
 class GrowingSegment(Segment):
     """Staging, publishing and restoring happen on the event loop only."""
 
-    def __init__(self, directory: str, base_offset: int, index_interval_bytes: int) -> None:
+    def __init__(self, directory: str, base_offset: int, settings: LogSettings) -> None:
         super().__init__(directory, base_offset)
         self.offset_index.hold()
         self.time_index.hold()
         self.is_closed = False
         self.size = 0
-        self._index_interval_bytes = index_interval_bytes
+        self._index_interval_bytes = settings.index_interval_bytes
+        self._index_bytes_max = settings.segment_index_bytes
+        self._is_index_full = False
         self.next_offset = base_offset
         self._max_timestamp = NO_TIMESTAMP
         self._max_timestamp_offset = base_offset
@@ -60,11 +62,11 @@ class GrowingSegment(Segment):
         """Whether a batch belongs into a new segment: LogSegment.shouldRoll, less the clock."""
         if self.size == 0:
             return False
+        age_ms = header.max_timestamp - self._first_timestamp
         return (
             self.size + header.size > settings.segment_bytes
-            or self._outlasts(header.max_timestamp, settings.segment_ms)
-            or self.offset_index.is_full(settings.segment_index_bytes)
-            or self.time_index.is_full(settings.segment_index_bytes)
+            or (age_ms > settings.segment_ms and self._first_timestamp >= 0)
+            or self._is_index_full
             or last_offset - self.base_offset > RELATIVE_OFFSET_MAX
         )
 
@@ -82,12 +84,21 @@ class GrowingSegment(Segment):
             self._max_timestamp = max_timestamp
             self._max_timestamp_offset = last_offset
         if self._bytes_since_index > self._index_interval_bytes:
-            self.offset_index.append(last_offset, self.size)
-            self.time_index.maybe_append(self._max_timestamp, self._max_timestamp_offset)
+            self._index(last_offset)
             self._bytes_since_index = 0
         self.size += size
         self._bytes_since_index += size
         self.next_offset = last_offset + 1
+
+    def _index(self, last_offset: int) -> None:
+        self.offset_index.append(last_offset, self.size)
+        self.time_index.maybe_append(self._max_timestamp, self._max_timestamp_offset)
+        self._check_indexes()
+
+    def _check_indexes(self) -> None:
+        self._is_index_full = self.offset_index.is_full(
+            self._index_bytes_max
+        ) or self.time_index.is_full(self._index_bytes_max)
 
     def end(self) -> None:
         """No batch follows: the time index gets the largest timestamp, which retention reads."""
@@ -113,6 +124,7 @@ class GrowingSegment(Segment):
             self.size = indexed.position
         if (latest := self.time_index.last()) is not None:
             self._max_timestamp, self._max_timestamp_offset = latest
+        self._check_indexes()
         return self.size
 
     def publish_scanned(self) -> None:
@@ -136,12 +148,10 @@ class GrowingSegment(Segment):
         self._bytes_since_index = growth.bytes_since_index
         self.offset_index.truncate(growth.offset_index_size)
         self.time_index.truncate(growth.time_index_size)
+        self._check_indexes()
         self._pending = []
         self._taken_size = self.size
         self.is_closed = False
-
-    def _outlasts(self, timestamp: int, age_ms_max: int) -> bool:
-        return self._first_timestamp >= 0 and timestamp - self._first_timestamp > age_ms_max
 
     def _growth(self) -> Growth:
         extent = Extent(

@@ -111,7 +111,8 @@ class LocalPartitionLog(OwnedLog):
             self._segments.publish(commit.writes)
             self._commit_succeeded()
             return
-        _logger.error("%s: commit failed: %s", self._directory, failure.error)
+        if not failure.is_harmless:
+            _logger.error("%s: commit failed: %s", self._directory, failure.error)
         kind, outcome = (
             (LogFull, "nothing of it remains; reads go on, free some space")
             if failure.is_harmless

@@ -101,7 +101,7 @@ class MemoryPartitionLog(OwnedLog):
     # Committing
 
     def _stage(self, batch: bytes, header: BatchHeader, base_offset: int) -> None:
-        stamped = header._replace(base_offset=base_offset, partition_leader_epoch=self._epoch)
+        stamped = BatchHeader(base_offset, header.batch_length, self._epoch, *header[3:])
         self._staged.append(StoredBatch(stamped, assign(batch, base_offset, self._epoch)))
 
     def _restore(self) -> None:

@@ -108,13 +108,12 @@ def _recorded_start(request: OpenRequest, *, is_new: bool) -> int:
 
 
 def _open_segments(request: OpenRequest, bases: list[int], notes: list[str]) -> Segments:
-    interval = request.settings.index_interval_bytes
-    opener = SegmentOpener(request.disk, request.directory, interval, notes)
+    opener = SegmentOpener(request.disk, request.directory, request.settings, notes)
     closed: list[Segment] = [opener.open_closed(*pair) for pair in pairwise(bases)]
     if bases:
         active = opener.open_last(bases[-1], is_trusted=request.is_trusted)
     else:
-        active = GrowingSegment(request.directory, 0, interval)
+        active = GrowingSegment(request.directory, 0, request.settings)
         create_segment(request.disk, active)  # its names become durable with the epoch's
     return Segments(request.directory, closed, active)
 

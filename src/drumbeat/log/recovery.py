@@ -16,7 +16,7 @@ from drumbeat.log.errors import CorruptLog
 from drumbeat.log.files import Disk, read_exactly, read_file, sync_file
 from drumbeat.log.growing import GrowingSegment
 from drumbeat.log.index import RELATIVE_OFFSET_MAX, offset_entries_problem, time_entries_problem
-from drumbeat.log.port import NO_TIMESTAMP
+from drumbeat.log.port import NO_TIMESTAMP, LogSettings
 from drumbeat.log.segment import DAMAGE_ADVICE, Extent, Segment, reporting_damage
 from drumbeat.protocol.record_batch import BatchHeader, CorruptBatch, check_crc
 
@@ -28,7 +28,7 @@ class SegmentOpener(NamedTuple):
 
     disk: Disk
     directory: str
-    index_interval_bytes: int
+    settings: LogSettings
     notes: list[str]
 
     def open_last(self, base_offset: int, *, is_trusted: bool) -> GrowingSegment:
@@ -64,7 +64,7 @@ class SegmentOpener(NamedTuple):
         return segment
 
     def _growing(self, base_offset: int) -> GrowingSegment:
-        segment = GrowingSegment(self.directory, base_offset, self.index_interval_bytes)
+        segment = GrowingSegment(self.directory, base_offset, self.settings)
         segment.fd = self.disk.create(segment.path)
         return segment
 
@@ -112,12 +112,12 @@ class SegmentOpener(NamedTuple):
 
 
 def _scan(fd: int, size: int, segment: GrowingSegment) -> None:
-    for position, header, _ in read_batches(fd, 0, size):
-        _check_order(segment, position, header)
+    for header, _ in read_batches(fd, 0, size):
+        _check_order(segment, header)
         segment.note(header.last_offset, header.max_timestamp, header.size)
 
 
-def _check_order(segment: GrowingSegment, position: int, header: BatchHeader) -> None:
+def _check_order(segment: GrowingSegment, header: BatchHeader) -> None:
     """A sound batch with a wrong offset is no torn write: it must not be cut away."""
     if header.base_offset < segment.next_offset:
         found = f"offset {header.base_offset} follows {segment.next_offset - 1}"
@@ -125,7 +125,7 @@ def _check_order(segment: GrowingSegment, position: int, header: BatchHeader) ->
         found = f"offset {header.last_offset} is beyond what a segment can index"
     else:
         return
-    raise CorruptLog(segment.path, position, found, DAMAGE_ADVICE)
+    raise CorruptLog(segment.path, segment.size, found, DAMAGE_ADVICE)
 
 
 def _resume(segment: GrowingSegment) -> bool:
@@ -153,7 +153,7 @@ def _follow(fd: int, position: int, size: int, segment: GrowingSegment) -> bool:
     for at, header in walk_headers(fd, position, size):
         if at == position and indexed is not None and header.last_offset != indexed.offset:
             return False
-        _check_order(segment, at, header)
+        _check_order(segment, header)
         segment.note(header.last_offset, header.max_timestamp, header.size)
         if at + header.size == size:
             check_crc(read_exactly(fd, header.size, at), 0, header)

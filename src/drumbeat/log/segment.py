@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
-from drumbeat.log.batches import BadBatch, PlacedBatch, read_batches, walk_headers
+from drumbeat.log.batches import BadBatch, read_batches, walk_headers
 from drumbeat.log.errors import CorruptLog
 from drumbeat.log.files import open_for_reading, read_exactly
 from drumbeat.log.index import OffsetIndex, TimeIndex
 from drumbeat.log.names import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, segment_stem
-from drumbeat.log.port import NO_TIMESTAMP, TimestampOffset
+from drumbeat.log.port import NO_TIMESTAMP, LogBatch, TimestampOffset
 from drumbeat.protocol.record_batch import (
     HEADER_BYTES,
     BatchHeader,
@@ -86,7 +86,7 @@ class Segment:
             size = max(bytes_max, header.size) if whole_first_batch else bytes_max
             return read_exactly(fd, min(size, self.extent.size - position), position)
 
-    def batches(self, offset: int, *, chunk_bytes: int) -> Iterator[PlacedBatch]:
+    def batches(self, offset: int, *, chunk_bytes: int) -> Iterator[LogBatch]:
         """Checked batches from the first that ends at or after `offset` on."""
         end = self.extent.size
         # A descriptor of its own: the caller may pause here while the segment is closed.

@@ -57,7 +57,7 @@ class Segments:
     def roll(self, base_offset: int, settings: LogSettings) -> None:
         """End the active segment and put an empty one behind it; files follow with a commit."""
         self._active.end()
-        self._active = GrowingSegment(self._directory, base_offset, settings.index_interval_bytes)
+        self._active = GrowingSegment(self._directory, base_offset, settings)
         self._all.append(self._active)
         self._unwritten.append(self._active)
 
@@ -125,10 +125,10 @@ class Segments:
     def batches(self, offset: int, end_offset: int, *, chunk_bytes: int) -> Iterator[LogBatch]:
         segment: Segment | None = self._at(offset)
         while segment is not None:
-            for _, header, data in segment.batches(offset, chunk_bytes=chunk_bytes):
-                if header.base_offset >= end_offset:
+            for batch in segment.batches(offset, chunk_bytes=chunk_bytes):
+                if batch.header.base_offset >= end_offset:
                     return
-                yield LogBatch(header, data)
+                yield batch
             segment = self._after(segment.base_offset)
 
     def offset_for_timestamp(self, timestamp: int, start_offset: int) -> TimestampOffset | None:

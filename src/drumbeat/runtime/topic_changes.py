@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from drumbeat.runtime.broker import Broker
 
 BROKER_DEFAULT = -1
-PARTITIONS_PER_TOPIC_MAX = 10_000  # what Kafka's controller takes in one request
+PARTITIONS_PER_REQUEST_MAX = 10_000  # what Kafka's controller creates at a time
 METADATA_TOPIC = "__cluster_metadata"
 _DAY_MS = 24 * 60 * 60 * 1000
 
@@ -29,15 +29,19 @@ def plan_topic(broker: "Broker", asked: CreatableTopic) -> Topic | Refusal:
     refusal = _refused_name(broker, asked.name) or _refused_shape(asked)
     if refusal is not None:
         return refusal
-    count = len(asked.assignments) or asked.num_partitions
     planned = Topic(
         name=asked.name,
         topic_id=new_topic_id(),
-        partition_count=broker.config.num_partitions if count == BROKER_DEFAULT else count,
+        partition_count=partitions_asked_for(broker, asked),
         replication_factor=_replication_factor(broker, asked),
         configs=MappingProxyType({c.name: c.value for c in asked.configs if c.value is not None}),
     )
     return _refused_assignment(broker, asked) or _refused_configs(broker, asked) or planned
+
+
+def partitions_asked_for(broker: "Broker", asked: CreatableTopic) -> int:
+    count = len(asked.assignments) or asked.num_partitions
+    return broker.config.num_partitions if count == BROKER_DEFAULT else count
 
 
 def _refused_name(broker: "Broker", name: str) -> Refusal | None:
@@ -67,7 +71,7 @@ def _refused_shape(asked: CreatableTopic) -> Refusal | None:
             ErrorCode.INVALID_PARTITIONS,
             f"{asked.num_partitions} partitions; at least 1, or -1 for the default",
         )
-    return too_many_partitions(asked.num_partitions)
+    return None
 
 
 def _refused_indexes(asked: CreatableTopic) -> Refusal | None:
@@ -82,15 +86,15 @@ def _refused_indexes(asked: CreatableTopic) -> Refusal | None:
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,
             "partitions are to be numbered from 0 without gaps",
         )
-    return too_many_partitions(len(indexes))
+    return None
 
 
 def too_many_partitions(count: int) -> Refusal | None:
-    if count <= PARTITIONS_PER_TOPIC_MAX:
+    if count <= PARTITIONS_PER_REQUEST_MAX:
         return None
     return Refusal(
         ErrorCode.POLICY_VIOLATION,
-        f"{count} partitions; at most {PARTITIONS_PER_TOPIC_MAX} are created per request",
+        f"{count} partitions; at most {PARTITIONS_PER_REQUEST_MAX} are created per request",
     )
 
 

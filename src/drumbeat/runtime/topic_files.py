@@ -14,7 +14,7 @@ from drumbeat.log.files import (
     make_directory,
     read_file,
     sync_directory,
-    write_file_atomically,
+    write_file,
 )
 from drumbeat.log.names import check_topic
 from drumbeat.log.port import LogStore, TopicPartition
@@ -23,6 +23,7 @@ from drumbeat.runtime.topics import Topic
 
 FOLDER = "topics"
 SUFFIX = ".json"
+UNFINISHED = "unfinished"  # a longest topic name leaves no room for one more suffix
 
 
 class TopicFileError(Exception):
@@ -53,7 +54,10 @@ class FileTopicStore:
             },
             indent=1,
         )
-        write_file_atomically(self._disk, self._path(topic.name), text.encode())
+        unfinished = os.path.join(self._folder, UNFINISHED)
+        write_file(self._disk, unfinished, text.encode())
+        os.rename(unfinished, self._path(topic.name))
+        sync_directory(self._folder)
 
     def remove(self, topic: Topic) -> None:
         path = self._path(topic.name)

@@ -4,6 +4,7 @@ Only what the rows leave out (the joins and syncs that set a scene) is written h
 """
 
 import pytest
+
 from support.coordinator import Coordinator
 from support.golden import Scene, answers
 from support.groups import Clients, protocols
@@ -35,6 +36,15 @@ def check_all(*rows: int, **settings: int) -> None:
 )
 def test_join_of_an_absent_group(rows):
     check_all(*rows, group_min_session_timeout_ms=6_000)
+
+
+@pytest.mark.parametrize(
+    ("timeout_ms", "error_code"), [(5_999, 26), (6_000, 79), (1_800_000, 79), (1_800_001, 26)]
+)
+@pytest.mark.parametrize("version", [4, 9])
+def test_bounds_of_the_session_timeout_are_included(version, timeout_ms, error_code):
+    group = Clients(Coordinator(group_min_session_timeout_ms=6_000))
+    assert group.join("", version, session_timeout_ms=timeout_ms).error_code == error_code
 
 
 @pytest.mark.parametrize("row", range(65, 75))
@@ -257,8 +267,11 @@ def test_static_replacement(first, version):
     rebalances = len(stage.coordinator.batches)
     stage.check(first)
     stage.check(first + 1)
-    assert stage.clients.heartbeat(stage.id_of(old), 1, 4, "i1") == 82
-    assert stage.clients.heartbeat(stage.id_of(old), 1) == 25
+    fenced = {
+        "with": stage.clients.heartbeat(stage.id_of(old), 1, 4, "i1"),
+        "without": stage.clients.heartbeat(stage.id_of(old), 1),
+    }
+    assert fenced == answers()[first + 2]["response"]
     for row in range(first + 3, first + 10):
         stage.check(row)
     assert len(stage.coordinator.batches) == rebalances + 3  # each replacement is one record

@@ -3,10 +3,10 @@
 import itertools
 
 import pytest
-from support.coordinator import START_MS
 
 from drumbeat.core.classic.group import ClassicGroup
 from drumbeat.core.classic.group_state import VALID_PREVIOUS_STATES, GroupState
+from support.coordinator import START_MS
 
 TABLE = """
 to                    from

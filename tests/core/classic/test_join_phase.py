@@ -4,6 +4,7 @@ Numbers are rows of tests/golden/answers.jsonl; seconds there were measured on a
 """
 
 import pytest
+
 from support.coordinator import START_MS, Call, Coordinator
 from support.golden import Scene, answers
 from support.groups import Clients, protocols

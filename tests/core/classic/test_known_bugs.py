@@ -3,6 +3,7 @@
 import itertools
 
 import pytest
+
 from support.coordinator import Call, Coordinator
 from support.groups import Clients, protocols
 

@@ -1,6 +1,10 @@
 """What each request is answered in each state, at its lowest and at its highest version."""
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import pytest
+
 from support.coordinator import Call, Coordinator
 from support.groups import Clients, protocols
 
@@ -33,92 +37,89 @@ VERSIONS = {
 }
 
 CASES = [
-    (request, version, state, answer)
-    for request, *row in (line.rsplit(maxsplit=5) for line in MATRIX.strip().splitlines()[1:])
+    (name, version, state, answer)
+    for name, *row in (line.rsplit(maxsplit=5) for line in MATRIX.strip().splitlines()[1:])
     for state, answer in zip(STATES, row, strict=True)
-    for version in VERSIONS[request.split()[0]]
+    for version in VERSIONS[name.split()[0]]
 ]
 
 
-def group_in(state: str) -> tuple[Clients, str, str, int]:
-    """A group of a leader and a follower; both are former members where it is Empty."""
+class Pair(NamedTuple):
+    """A leader and a follower in generation 2; former members where their group is Empty."""
+
+    group: Clients
+    leader: str
+    follower: str
+
+
+def pair_in(state: str) -> Pair:
     group = Clients(Coordinator())
-    if state == "Completing":
-        leader, follower = group.completing("A", "B")
-    elif state == "Preparing":
-        leader, follower = group.stable("A", "B")
+    form = group.completing if state == "Completing" else group.stable
+    leader, follower = form("A", "B")
+    if state == "Preparing":
         group.join("", 3, "D")  # a third one has joined, the two have not
-    else:
-        leader, follower = group.stable("A", "B")
     if state == "Empty":
         group.leave(leader, follower)
     if state == "Dead":
         group.coordinator.unload()
-    return group, leader, follower, 2
+    return Pair(group, leader, follower)
 
 
-def ask(request: str, version: int, scene: tuple[Clients, str, str, int]) -> Call | int:
-    group, leader, follower, generation_id = scene
-    match request.split():
-        case ["join", "new"]:
-            return group.enter("E", version)
-        case ["join", "leader", "same"]:
-            return group.join(leader, version)
-        case ["join", "follower", "same"]:
-            return group.join(follower, version)
-        case ["join", "changed"]:
-            return group.join(follower, version, protocols=protocols("range", "x"))
-        case ["sync", who]:
-            return group.sync(leader if who == "leader" else follower, generation_id, {}, version)
-        case ["heartbeat"]:
-            return group.heartbeat(follower, generation_id, version)
-        case ["leave"]:
-            response = group.leave(follower, version=version).response
-            return response.members[0].error_code if response.members else response.error_code
-        case ["commit", "member"]:
-            return group.commit(1, follower, generation_id, version)
-        case ["commit", "outside"]:
-            return group.commit(1, version=version)
-        case _:
-            return group.delete(version)
+def leave(pair: Pair, version: int) -> int:
+    response = pair.group.leave(pair.follower, version=version).response
+    return response.members[0].error_code if response.members else response.error_code
 
 
-def outcome_of(answer: Call | int, rebalances: int, group: Clients) -> str:
+CHANGED = protocols("range", "x")
+
+REQUESTS: dict[str, Callable[[Pair, int], Call | int]] = {
+    "join new": lambda pair, v: pair.group.enter("E", v),
+    "join leader same": lambda pair, v: pair.group.join(pair.leader, v),
+    "join follower same": lambda pair, v: pair.group.join(pair.follower, v),
+    "join changed": lambda pair, v: pair.group.join(pair.follower, v, protocols=CHANGED),
+    "sync follower": lambda pair, v: pair.group.sync(pair.follower, 2, {}, v),
+    "sync leader": lambda pair, v: pair.group.sync(pair.leader, 2, {}, v),
+    "heartbeat": lambda pair, v: pair.group.heartbeat(pair.follower, 2, v),
+    "leave": leave,
+    "commit member": lambda pair, v: pair.group.commit(1, pair.follower, 2, v),
+    "commit outside": lambda pair, v: pair.group.commit(1, version=v),
+    "delete": lambda pair, v: pair.group.delete(v),
+}
+
+
+def rebalances(group: Clients) -> int:
+    return sum(event.type == "rebalance_begun" for event in group.coordinator.events)
+
+
+def outcome_of(answer: Call | int, has_begun: bool) -> str:
     if isinstance(answer, int):
-        return str(answer) if answer else "ok"
-    began = sum(e.type == "rebalance_begun" for e in group.coordinator.events) > rebalances
-    if began:
+        return str(answer or "ok")
+    if has_begun:
         return "->"
-    if answer.is_parked:
-        return "parked"
-    return str(answer.error_code) if answer.error_code else "ok"
+    return "parked" if answer.is_parked else str(answer.error_code or "ok")
 
 
-@pytest.mark.parametrize(("request_", "version", "state", "expected"), CASES)
-def test_matrix(request_, version, state, expected):
-    scene = group_in(state)
-    group = scene[0]
-    before = sum(e.type == "rebalance_begun" for e in group.coordinator.events)
-    answer = ask(request_, version, scene)
-    assert outcome_of(answer, before, group) == expected
+@pytest.mark.parametrize(("name", "version", "state", "expected"), CASES)
+def test_matrix(name, version, state, expected):
+    pair = pair_in(state)
+    before = rebalances(pair.group)
+    answer = REQUESTS[name](pair, version)
+    assert outcome_of(answer, rebalances(pair.group) > before) == expected
 
 
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("version", [0, 6])
 def test_describe_in_every_state(state, version):
-    group, leader, follower, _ = group_in(state)
-    described = group.describe(version)
-    if state == "Dead":
-        assert (described.group_state, described.members) == ("Dead", ())
-        return
+    pair = pair_in(state)
+    described = pair.group.describe(version)
+    members = {member.member_id: member for member in described.members}
     assert described.group_state.startswith(state)
-    members = {m.member_id: m for m in described.members}
-    assert (leader in members) == (state != "Empty")
+    assert (pair.leader in members) == (state not in ("Empty", "Dead"))
     assert bool(described.protocol_data) == (state == "Stable")
     assert all(bool(m.member_metadata) == (state == "Stable") for m in members.values())
     if state in ("Preparing", "Stable"):
-        assert members[follower].member_assignment == b"\0\0BB"
+        assert members[pair.follower].member_assignment == b"\0\0BB"
 
 
 def test_every_state_is_covered():
-    assert len(CASES) == 11 * 5 * 2
+    assert len(CASES) == len(REQUESTS) * len(STATES) * 2

@@ -1,6 +1,12 @@
 """Sessions, and the deadline for SyncGroup. Numbers are rows of tests/golden/answers.jsonl."""
 
 import pytest
+
+from drumbeat.core.classic import rebalance
+from drumbeat.core.classic.members import session_key
+from drumbeat.core.deadlines import expire
+from drumbeat.core.effects import ClearDeadline
+from drumbeat.core.outcome import Outcome
 from support.coordinator import Coordinator
 from support.golden import answers
 from support.groups import Clients, protocols
@@ -258,3 +264,21 @@ def test_answer_to_a_parked_sync_restarts_the_session():
     assert group.state == "Stable"
     group.coordinator.advance(1)
     assert group.state == "Empty"
+
+
+STALE_KEYS = [
+    ("stable", rebalance.join_key("g")),
+    ("preparing", rebalance.sync_key("g")),
+    ("stable", rebalance.sync_key("g")),
+    ("stable", session_key("g", "stranger")),
+    ("stable", session_key("absent", "stranger")),
+    ("stable", rebalance.join_key("absent")),
+]
+
+
+@pytest.mark.parametrize(("scene", "key"), STALE_KEYS)
+def test_deadline_that_no_longer_means_anything_is_dropped(scene, key):
+    group = Clients(Coordinator())
+    getattr(group, scene)("A", "B")
+    outcome = expire(group.coordinator.view, group.coordinator.context(), key)
+    assert outcome == Outcome(effects=(ClearDeadline(key),))

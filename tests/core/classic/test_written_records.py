@@ -1,13 +1,13 @@
-"""Which records membership writes, byte for byte as Kafka 4.3.1 wrote them (golden/records.json)."""
+"""Which records membership writes, byte for byte as Kafka 4.3.1 did (golden/records.json)."""
 
 import json
 
 import pytest
+
+from drumbeat.core.record_codec import decode
 from support.coordinator import Coordinator
 from support.golden import GOLDEN
 from support.groups import Clients, protocols
-
-from drumbeat.core.record_codec import decode
 
 
 def scene(number: int) -> list[tuple[bytes, bytes | None]]:

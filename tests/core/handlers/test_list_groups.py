@@ -1,6 +1,7 @@
 """ListGroups. Numbers are rows of tests/golden/answers.jsonl."""
 
 import pytest
+
 from support.coordinator import Coordinator
 from support.golden import answers
 from support.groups import Clients, list_groups, protocols

@@ -202,7 +202,7 @@ def test_expiry(set_up, after_ms, gone, is_removed):
     job = Job()
     set_up(job)
     elapsed_ms = job.coordinator.now_ms - START_MS
-    last_ms = (10 * MINUTE_MS if after_ms is NEVER else after_ms) - 1 - elapsed_ms
+    last_ms = (4 * MINUTE_MS if after_ms is NEVER else after_ms) - 1 - elapsed_ms
     job.coordinator.advance(last_ms)
     assert job.sweep() == []
     assert job.topics == {"t1", "t2"}

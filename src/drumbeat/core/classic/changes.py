@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from drumbeat.core import effects as fx
+from drumbeat.core import effects
 from drumbeat.core.classic.group import ClassicGroup
 from drumbeat.core.classic.group_state import GroupState
 from drumbeat.core.classic.members import JoinedMember, restored_member
 from drumbeat.protocol.consumer_protocol import PROTOCOL_TYPE
 
 
-def opened(effect: fx.GroupOpened) -> ClassicGroup:
+def opened(effect: effects.GroupOpened) -> ClassicGroup:
+    """The log may be another writer's: protocol and leader can be missing even with members."""
     durable = effect.group
     group = ClassicGroup(effect.group_id)
     group.generation_id = durable.generation_id
     group.protocol_type = durable.protocol_type
-    group.protocol_name = durable.protocol_name
-    group.leader = durable.leader
+    group.protocol_name = (durable.protocol_name or "") if durable.members else None
+    group.leader = durable.leader or next(iter(durable.members), None)
     group.subscribed_topics = effect.subscribed_topics
     group.state = GroupState.STABLE if durable.members else GroupState.EMPTY
     group.state_timestamp_ms = durable.state_timestamp_ms
@@ -47,15 +48,15 @@ def _count_protocols(group: ClassicGroup, member: JoinedMember, step: int) -> No
             del support[protocol.name]
 
 
-def _pending_member_added(group: ClassicGroup, effect: fx.PendingMemberAdded) -> None:
+def _pending_member_added(group: ClassicGroup, effect: effects.PendingMemberAdded) -> None:
     group.pending_members.add(effect.member_id)
 
 
-def _pending_member_removed(group: ClassicGroup, effect: fx.PendingMemberRemoved) -> None:
+def _pending_member_removed(group: ClassicGroup, effect: effects.PendingMemberRemoved) -> None:
     group.pending_members.discard(effect.member_id)
 
 
-def _member_joined(group: ClassicGroup, effect: fx.MemberJoined) -> None:
+def _member_joined(group: ClassicGroup, effect: effects.MemberJoined) -> None:
     member_id = effect.member.member_id
     if not group.members:
         group.protocol_type = effect.protocol_type
@@ -68,13 +69,13 @@ def _member_joined(group: ClassicGroup, effect: fx.MemberJoined) -> None:
     group.pending_members.discard(member_id)
 
 
-def _member_updated(group: ClassicGroup, effect: fx.MemberUpdated) -> None:
+def _member_updated(group: ClassicGroup, effect: effects.MemberUpdated) -> None:
     _count_protocols(group, group.members[effect.member.member_id], -1)
     _count_protocols(group, effect.member, 1)
     group.members[effect.member.member_id] = effect.member
 
 
-def _member_replaced(group: ClassicGroup, effect: fx.MemberReplaced) -> None:
+def _member_replaced(group: ClassicGroup, effect: effects.MemberReplaced) -> None:
     old_id, new_id = effect.replaced_member_id, effect.member.member_id
     _count_protocols(group, group.members.pop(old_id), -1)
     _add(group, effect.member)
@@ -90,12 +91,13 @@ def _member_replaced(group: ClassicGroup, effect: fx.MemberReplaced) -> None:
     group.syncs.pop(old_id, None)
 
 
-def _members_removed(group: ClassicGroup, effect: fx.MembersRemoved) -> None:
+def _members_removed(group: ClassicGroup, effect: effects.MembersRemoved) -> None:
     for member_id in effect.member_ids:
         member = group.members.pop(member_id)
         _count_protocols(group, member, -1)
-        if member.group_instance_id is not None:
-            del group.static_members[member.group_instance_id]
+        instance_id = member.group_instance_id
+        if instance_id is not None and group.static_members.get(instance_id) == member_id:
+            del group.static_members[instance_id]
         group.assignments.pop(member_id, None)
         group.new_members.discard(member_id)
         group.pending_sync.discard(member_id)
@@ -104,20 +106,20 @@ def _members_removed(group: ClassicGroup, effect: fx.MembersRemoved) -> None:
     group.leader = effect.leader
 
 
-def _join_parked(group: ClassicGroup, effect: fx.JoinParked) -> None:
+def _join_parked(group: ClassicGroup, effect: effects.JoinParked) -> None:
     group.joins[effect.member_id] = effect.request
 
 
-def _sync_parked(group: ClassicGroup, effect: fx.SyncParked) -> None:
+def _sync_parked(group: ClassicGroup, effect: effects.SyncParked) -> None:
     group.syncs[effect.member_id] = effect.request
     group.pending_sync.discard(effect.member_id)
 
 
-def _sync_received(group: ClassicGroup, effect: fx.SyncReceived) -> None:
+def _sync_received(group: ClassicGroup, effect: effects.SyncReceived) -> None:
     group.pending_sync.discard(effect.member_id)
 
 
-def _rebalance_begun(group: ClassicGroup, effect: fx.RebalanceBegun) -> None:
+def _rebalance_begun(group: ClassicGroup, effect: effects.RebalanceBegun) -> None:
     group.is_initial = group.state is GroupState.EMPTY
     if group.state is GroupState.COMPLETING_REBALANCE:
         group.assignments.clear()
@@ -129,14 +131,14 @@ def _rebalance_begun(group: ClassicGroup, effect: fx.RebalanceBegun) -> None:
     group.transition_to(GroupState.PREPARING_REBALANCE, effect.at_ms)
 
 
-def _join_phase_armed(group: ClassicGroup, effect: fx.JoinPhaseArmed) -> None:
+def _join_phase_armed(group: ClassicGroup, effect: effects.JoinPhaseArmed) -> None:
     group.is_join_armed = True
     group.new_member_added = False
     group.delay_ms = effect.delay_ms
     group.remaining_ms = effect.remaining_ms
 
 
-def _join_phase_completed(group: ClassicGroup, effect: fx.JoinPhaseCompleted) -> None:
+def _join_phase_completed(group: ClassicGroup, effect: effects.JoinPhaseCompleted) -> None:
     group.generation_id = effect.generation_id
     group.protocol_name = effect.protocol_name
     group.leader = effect.leader
@@ -148,7 +150,7 @@ def _join_phase_completed(group: ClassicGroup, effect: fx.JoinPhaseCompleted) ->
     group.transition_to(GroupState.COMPLETING_REBALANCE, effect.at_ms)
 
 
-def _group_emptied(group: ClassicGroup, effect: fx.GroupEmptied) -> None:
+def _group_emptied(group: ClassicGroup, effect: effects.GroupEmptied) -> None:
     group.generation_id = effect.generation_id
     group.protocol_name = None
     group.leader = None
@@ -163,13 +165,13 @@ def _end_join_phase(group: ClassicGroup) -> None:
     group.is_join_armed = False
 
 
-def _sync_phase_completed(group: ClassicGroup, effect: fx.SyncPhaseCompleted) -> None:
+def _sync_phase_completed(group: ClassicGroup, effect: effects.SyncPhaseCompleted) -> None:
     group.assignments = dict(effect.assignments)
     group.syncs.clear()
     group.transition_to(GroupState.STABLE, effect.at_ms)
 
 
-def _group_died(group: ClassicGroup, effect: fx.GroupDied) -> None:
+def _group_died(group: ClassicGroup, effect: effects.GroupDied) -> None:
     group.members.clear()
     group.joins.clear()
     group.syncs.clear()
@@ -177,19 +179,19 @@ def _group_died(group: ClassicGroup, effect: fx.GroupDied) -> None:
 
 
 CHANGES: Mapping[type, Callable[[ClassicGroup, Any], None]] = {
-    fx.PendingMemberAdded: _pending_member_added,
-    fx.PendingMemberRemoved: _pending_member_removed,
-    fx.MemberJoined: _member_joined,
-    fx.MemberUpdated: _member_updated,
-    fx.MemberReplaced: _member_replaced,
-    fx.MembersRemoved: _members_removed,
-    fx.JoinParked: _join_parked,
-    fx.SyncParked: _sync_parked,
-    fx.SyncReceived: _sync_received,
-    fx.RebalanceBegun: _rebalance_begun,
-    fx.JoinPhaseArmed: _join_phase_armed,
-    fx.JoinPhaseCompleted: _join_phase_completed,
-    fx.SyncPhaseCompleted: _sync_phase_completed,
-    fx.GroupEmptied: _group_emptied,
-    fx.GroupDied: _group_died,
+    effects.PendingMemberAdded: _pending_member_added,
+    effects.PendingMemberRemoved: _pending_member_removed,
+    effects.MemberJoined: _member_joined,
+    effects.MemberUpdated: _member_updated,
+    effects.MemberReplaced: _member_replaced,
+    effects.MembersRemoved: _members_removed,
+    effects.JoinParked: _join_parked,
+    effects.SyncParked: _sync_parked,
+    effects.SyncReceived: _sync_received,
+    effects.RebalanceBegun: _rebalance_begun,
+    effects.JoinPhaseArmed: _join_phase_armed,
+    effects.JoinPhaseCompleted: _join_phase_completed,
+    effects.SyncPhaseCompleted: _sync_phase_completed,
+    effects.GroupEmptied: _group_emptied,
+    effects.GroupDied: _group_died,
 }

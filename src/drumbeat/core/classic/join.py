@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from drumbeat.core import effects as fx
+from collections.abc import Set
+
+from drumbeat.core import effects
 from drumbeat.core.classic import rebalance
 from drumbeat.core.classic.election import in_map_order
 from drumbeat.core.classic.group import ClassicGroupView
@@ -50,9 +52,9 @@ def hand_out_id(
 ) -> Outcome:
     """MEMBER_ID_REQUIRED: a client that gives up before its answer leaves no ghost behind."""
     member_id = new_member_id(context, request)
-    draft.effects.append(fx.PendingMemberAdded(group.group_id, member_id))
+    draft.effects.append(effects.PendingMemberAdded(group.group_id, member_id))
     draft.effects.append(
-        fx.SetDeadline(
+        effects.SetDeadline(
             session_key(group.group_id, member_id), context.now_ms + request.session_timeout_ms
         )
     )
@@ -71,9 +73,9 @@ def add_member(
     member_id: str,
 ) -> Outcome:
     member = joined_member(context, request, member_id, request.group_instance_id)
-    draft.effects.append(fx.MemberJoined(group.group_id, request.protocol_type, member))
+    draft.effects.append(effects.MemberJoined(group.group_id, request.protocol_type, member))
     draft.effects.append(
-        fx.SetDeadline(member.session_key, context.now_ms + NEW_MEMBER_JOIN_TIMEOUT_MS)
+        effects.SetDeadline(member.session_key, context.now_ms + NEW_MEMBER_JOIN_TIMEOUT_MS)
     )
     draft.events.append(
         member_event(
@@ -91,7 +93,10 @@ def add_member(
 def rejoin(
     draft: Draft, context: Context, group: ClassicGroupView, request: JoinGroupRequest
 ) -> Outcome:
-    """JoinGroup of somebody who is a member already; see the table of states in 1.5."""
+    """JoinGroup of somebody who is a member already.
+
+    One that has nothing new to say is told the current generation: it may have missed the answer.
+    """
     member = group.members[request.member_id]
     is_leader = member.member_id == group.leader
     has_changed = member.protocols != request.protocols
@@ -110,7 +115,12 @@ def rejoin(
 
 
 def park_join(
-    draft: Draft, context: Context, group: ClassicGroupView, member_id: str, cause: Cause
+    draft: Draft,
+    context: Context,
+    group: ClassicGroupView,
+    member_id: str,
+    cause: Cause,
+    gone: Set[str] = frozenset(),
 ) -> Outcome:
     """Keep the request until the join phase ends, and begin one if the group is in none.
 
@@ -123,9 +133,9 @@ def park_join(
             join_error(replaced.api_version, ErrorCode.REBALANCE_IN_PROGRESS, member_id),
         )
     parked = ParkedRequest(context.request_id, context.api_version)
-    draft.effects.append(fx.JoinParked(group.group_id, member_id, parked))
+    draft.effects.append(effects.JoinParked(group.group_id, member_id, parked))
     if rebalance.can_begin(group):
-        rebalance.begin(draft, context, group, cause)
+        rebalance.begin(draft, context, group, cause, gone)
     return draft.outcome(Settle(group.group_id))
 
 
@@ -140,5 +150,5 @@ def _update_member(
     member = joined_member(context, request, known.member_id, known.group_instance_id)._replace(
         client_id=known.client_id, client_host=known.client_host
     )
-    draft.effects.append(fx.MemberUpdated(group.group_id, member))
+    draft.effects.append(effects.MemberUpdated(group.group_id, member))
     return park_join(draft, context, group, member.member_id, Cause(reason, member, request.reason))

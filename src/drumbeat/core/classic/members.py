@@ -32,10 +32,8 @@ class JoinedMember(NamedTuple):
     id_hash: int
 
     def metadata(self, protocol_name: str | None) -> bytes:
-        for name, metadata in self.protocols:
-            if name == protocol_name:
-                return metadata
-        return b""
+        """What the member said under the chosen protocol, which every member knows."""
+        return next(metadata for name, metadata in self.protocols if name == protocol_name)
 
 
 def session_key(group_id: str, member_id: str) -> DeadlineKey:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 
-from drumbeat.core import effects as fx
+from drumbeat.core import effects
 from drumbeat.core.classic.election import first_in_map_order, in_map_order, select_protocol
 from drumbeat.core.classic.group import ClassicGroupView
 from drumbeat.core.classic.group_records import empty_group_record
@@ -61,8 +61,8 @@ def begin(
     if group.state is GroupState.COMPLETING_REBALANCE:
         answer_syncs(draft, context, group, ErrorCode.REBALANCE_IN_PROGRESS, gone)
         draft.events.append(rebalance_failed(group, context.now_ms, cause.reason))
-    draft.effects.append(fx.RebalanceBegun(group.group_id, context.now_ms))
-    draft.effects.append(fx.ClearDeadline(sync_key(group.group_id)))
+    draft.effects.append(effects.RebalanceBegun(group.group_id, context.now_ms))
+    draft.effects.append(effects.ClearDeadline(sync_key(group.group_id)))
     draft.events.append(rebalance_begun(group, context.now_ms, cause))
 
 
@@ -81,8 +81,8 @@ def answer_syncs(
             draft.effects.append(session_restarted(context, group.members[member_id]))
 
 
-def session_restarted(context: Context, member: JoinedMember) -> fx.SetDeadline:
-    return fx.SetDeadline(member.session_key, context.now_ms + member.session_timeout_ms)
+def session_restarted(context: Context, member: JoinedMember) -> effects.SetDeadline:
+    return effects.SetDeadline(member.session_key, context.now_ms + member.session_timeout_ms)
 
 
 def settle(view: View, context: Context, due: Settle) -> Outcome:
@@ -123,8 +123,8 @@ def _arm(
 ) -> Outcome:
     return Outcome(
         effects=(
-            fx.JoinPhaseArmed(group.group_id, delay_ms, remaining_ms),
-            fx.SetDeadline(join_key(group.group_id), context.now_ms + delay_ms),
+            effects.JoinPhaseArmed(group.group_id, delay_ms, remaining_ms),
+            effects.SetDeadline(join_key(group.group_id), context.now_ms + delay_ms),
         )
     )
 
@@ -132,7 +132,7 @@ def _arm(
 def _complete_join_phase(context: Context, group: ClassicGroupView) -> Outcome:
     """Dynamic members that did not join are out; static ones stay until their session ends."""
     draft = Draft()
-    draft.effects.append(fx.ClearDeadline(join_key(group.group_id)))
+    draft.effects.append(effects.ClearDeadline(join_key(group.group_id)))
     missing = [
         member
         for member_id, member in group.members.items()
@@ -163,7 +163,7 @@ def _become_empty(draft: Draft, context: Context, group: ClassicGroupView) -> Ou
     draft.records.append(
         empty_group_record(group.group_id, group.protocol_type, generation_id, now_ms)
     )
-    draft.effects.append(fx.GroupEmptied(group.group_id, now_ms, generation_id))
+    draft.effects.append(effects.GroupEmptied(group.group_id, now_ms, generation_id))
     draft.events.append(group_emptied(group, now_ms, generation_id))
     return draft.outcome()
 
@@ -198,18 +198,18 @@ def _begin_sync_phase(
         parked = group.joins.get(member.member_id)
         if parked is not None:
             is_leader = member.member_id == leader
-            plan_for = member_list(members, protocol_name) if is_leader else ()
-            response = answer._replace(member_id=member.member_id, members=plan_for)
+            everybody = member_list(members, protocol_name) if is_leader else ()
+            response = answer._replace(member_id=member.member_id, members=everybody)
             draft.reply(parked.request_id, response)
         draft.effects.append(session_restarted(context, member))
     topics = topics_of(group.protocol_type, protocol_name, members)
     timeout_ms = _rebalance_timeout_ms(members)
     draft.effects.append(
-        fx.JoinPhaseCompleted(
+        effects.JoinPhaseCompleted(
             group.group_id, context.now_ms, generation_id, protocol_name, leader, topics
         )
     )
-    draft.effects.append(fx.SetDeadline(sync_key(group.group_id), context.now_ms + timeout_ms))
+    draft.effects.append(effects.SetDeadline(sync_key(group.group_id), context.now_ms + timeout_ms))
     return draft.outcome()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from drumbeat.core import effects as fx
+from drumbeat.core import effects
 from drumbeat.core.classic.election import leader_without
 from drumbeat.core.classic.group import ClassicGroupView
 from drumbeat.core.classic.members import JoinedMember, session_key
@@ -23,9 +23,9 @@ def remove_members(
     leader = leader_without(group, frozenset(removed))
     for member in members:
         _send_away(draft, group, member)
-        draft.effects.append(fx.ClearDeadline(member.session_key))
+        draft.effects.append(effects.ClearDeadline(member.session_key))
     if removed:
-        draft.effects.append(fx.MembersRemoved(group.group_id, removed, leader))
+        draft.effects.append(effects.MembersRemoved(group.group_id, removed, leader))
     return leader
 
 
@@ -47,8 +47,8 @@ def expire_members(
 
 
 def drop_pending_member(draft: Draft, group: ClassicGroupView, member_id: str) -> None:
-    draft.effects.append(fx.PendingMemberRemoved(group.group_id, member_id))
-    draft.effects.append(fx.ClearDeadline(session_key(group.group_id, member_id)))
+    draft.effects.append(effects.PendingMemberRemoved(group.group_id, member_id))
+    draft.effects.append(effects.ClearDeadline(session_key(group.group_id, member_id)))
 
 
 def _send_away(draft: Draft, group: ClassicGroupView, member: JoinedMember) -> None:

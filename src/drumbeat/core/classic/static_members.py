@@ -6,14 +6,13 @@ member gets a new id, keeps its assignment, and the group's record is written ag
 
 from __future__ import annotations
 
-from drumbeat.core import effects as fx
-from drumbeat.core.classic import rebalance
+from drumbeat.core import effects
 from drumbeat.core.classic.election import in_map_order, select_protocol
 from drumbeat.core.classic.group import ClassicGroupView
 from drumbeat.core.classic.group_records import generation_record
 from drumbeat.core.classic.group_state import GroupState
-from drumbeat.core.classic.join import joined_member, new_member_id
-from drumbeat.core.classic.members import JoinedMember, ParkedRequest
+from drumbeat.core.classic.join import joined_member, new_member_id, park_join
+from drumbeat.core.classic.members import JoinedMember
 from drumbeat.core.classic.replies import (
     current_generation,
     join_error,
@@ -22,7 +21,7 @@ from drumbeat.core.classic.replies import (
 )
 from drumbeat.core.draft import Draft
 from drumbeat.core.events import Cause, GroupEventType, Reason, member_event
-from drumbeat.core.outcome import Context, Outcome, Settle
+from drumbeat.core.outcome import Context, Outcome
 from drumbeat.core.record_codec import fits_in_batch
 from drumbeat.protocol.apis.join_group import JoinGroupRequest
 from drumbeat.protocol.errors import ErrorCode
@@ -44,13 +43,9 @@ def replace_static_member(
     if group.state is GroupState.STABLE and select_protocol(members) == group.protocol_name:
         return _replace_in_place(draft, context, group, old, new, members)
     _replace(draft, context, group, old, new)
-    parked = ParkedRequest(context.request_id, context.api_version)
-    draft.effects.append(fx.JoinParked(group.group_id, new.member_id, parked))
-    if rebalance.can_begin(group):
-        # In CompletingRebalance the leader may already be planning for the old id.
-        cause = Cause(Reason.STATIC_REPLACED, new, request.reason)
-        rebalance.begin(draft, context, group, cause, frozenset({old.member_id}))
-    return draft.outcome(Settle(group.group_id))
+    # Even if the protocol stays: in CompletingRebalance the leader may be planning for the old id.
+    cause = Cause(Reason.STATIC_REPLACED, new, request.reason)
+    return park_join(draft, context, group, new.member_id, cause, frozenset({old.member_id}))
 
 
 def _replace_in_place(
@@ -74,8 +69,8 @@ def _replace_in_place(
     draft.records.append(record)
     _replace(draft, context, group, old, new)
     if context.api_version >= _SKIP_ASSIGNMENT:
-        plan_for = member_list(members, group.protocol_name) if is_leader else ()
-        response = current_generation(group, new.member_id, leader, plan_for, is_leader)
+        everybody = member_list(members, group.protocol_name) if is_leader else ()
+        response = current_generation(group, new.member_id, leader, everybody, is_leader)
     else:
         # A client that cannot be told to skip the assignment must not take itself for the leader,
         # or it would hand in a plan that nobody waits for: it is shown the old leader's id.
@@ -102,9 +97,9 @@ def _replace(
     if sync is not None:
         draft.reply(sync.request_id, sync_error(ErrorCode.FENCED_INSTANCE_ID))
     draft.effects += (
-        fx.MemberReplaced(group.group_id, old.member_id, new),
-        fx.ClearDeadline(old.session_key),
-        fx.SetDeadline(new.session_key, context.now_ms + old.session_timeout_ms),
+        effects.MemberReplaced(group.group_id, old.member_id, new),
+        effects.ClearDeadline(old.session_key),
+        effects.SetDeadline(new.session_key, context.now_ms + old.session_timeout_ms),
     )
     draft.events.append(
         member_event(

@@ -7,7 +7,7 @@ from drumbeat.core.draft import Draft
 from drumbeat.core.events import EventField, GroupEvent, GroupEventType
 from drumbeat.core.offsets.removal import forget_group, group_tombstones
 from drumbeat.core.outcome import Context, Outcome
-from drumbeat.core.record_codec import fits_in_batch
+from drumbeat.core.record_codec import BATCH_OVERHEAD_BYTES, RECORD_OVERHEAD_BYTES, encode
 from drumbeat.core.session import View
 from drumbeat.protocol.apis.delete_groups import (
     DeletableGroupResult,
@@ -18,28 +18,24 @@ from drumbeat.protocol.errors import ErrorCode
 
 
 def delete_groups(view: View, context: Context, request: DeleteGroupsRequest) -> Outcome:
-    """A group named twice is answered once."""
+    """A group named twice is answered once. What does not fit the batch any more stays."""
     draft = Draft()
-    results = tuple(
-        DeletableGroupResult(group_id, _delete(draft, view, context, group_id))
-        for group_id in dict.fromkeys(request.groups_names)
-    )
-    draft.reply(context.request_id, DeleteGroupsResponse(results=results))
+    room = context.config.offsets_batch_bytes_max - BATCH_OVERHEAD_BYTES
+    results = []
+    for group_id in dict.fromkeys(request.groups_names):
+        error_code = _error(view, group_id)
+        tombstones = [] if error_code else group_tombstones(view, group_id)
+        size = sum(RECORD_OVERHEAD_BYTES + len(encode(record)[0]) for record in tombstones)
+        if size > room:
+            error_code = ErrorCode.UNKNOWN_SERVER_ERROR
+        elif tombstones:
+            room -= size
+            draft.records.extend(tombstones)
+            draft.effects.extend(forget_group(view, group_id))
+            draft.events.append(_deleted(context, group_id, len(tombstones) - 1))
+        results.append(DeletableGroupResult(group_id, error_code))
+    draft.reply(context.request_id, DeleteGroupsResponse(results=tuple(results)))
     return draft.outcome()
-
-
-def _delete(draft: Draft, view: View, context: Context, group_id: str) -> ErrorCode:
-    error_code = _error(view, group_id)
-    if error_code is not ErrorCode.NONE:
-        return error_code
-    tombstones = group_tombstones(view, group_id)
-    batch_bytes_max = context.config.offsets_batch_bytes_max
-    if not fits_in_batch((*draft.records, *tombstones), batch_bytes_max):
-        return ErrorCode.UNKNOWN_SERVER_ERROR
-    draft.records.extend(tombstones)
-    draft.effects.extend(forget_group(view, group_id))
-    draft.events.append(_deleted(context, group_id, len(tombstones) - 1))
-    return ErrorCode.NONE
 
 
 def _error(view: View, group_id: str) -> ErrorCode:

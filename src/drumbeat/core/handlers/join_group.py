@@ -6,7 +6,7 @@ is a new one, has been written to the log.
 
 from __future__ import annotations
 
-from drumbeat.core import effects as fx
+from drumbeat.core import effects
 from drumbeat.core.classic.changes import opened
 from drumbeat.core.classic.group import ClassicGroupView
 from drumbeat.core.classic.group_records import empty_group_record, is_writable
@@ -38,7 +38,7 @@ def join_group(view: View, context: Context, request: JoinGroupRequest) -> Outco
         group = _open(draft, view, context, request.group_id)
     if not _has_room(context, group, request.member_id):
         return _turn_away(draft, context, group, request)
-    error_code = _member_error(group, request)
+    error_code = _member_error(context, group, request)
     if error_code is not None:
         return _refuse(draft, context, request, error_code)
     return _join(draft, context, group, request)
@@ -46,7 +46,7 @@ def join_group(view: View, context: Context, request: JoinGroupRequest) -> Outco
 
 def _request_error(view: View, context: Context, request: JoinGroupRequest) -> ErrorCode | None:
     """Refusals that leave no trace: not even a new group."""
-    config, counts = context.config, view.counts
+    config = context.config
     if not request.group_id:
         return ErrorCode.INVALID_GROUP_ID
     timeouts = (config.group_min_session_timeout_ms, config.group_max_session_timeout_ms)
@@ -55,16 +55,21 @@ def _request_error(view: View, context: Context, request: JoinGroupRequest) -> E
     is_new_group = request.group_id not in view.groups
     if is_new_group and request.member_id:
         return ErrorCode.UNKNOWN_MEMBER_ID
-    if not (is_writable(request.group_id) and is_writable(request.protocol_type)):
-        # Kafka accepts the member and then fails to write its group, over and over.
+    if not _can_be_stored(context, request):
         return ErrorCode.UNKNOWN_SERVER_ERROR
-    if (
-        counts.parked_count >= config.parked_requests_max
-        or counts.pending_count >= config.pending_members_max
-        or (is_new_group and len(view.groups) >= config.groups_max)
-    ):
+    is_full = is_new_group and len(view.groups) >= config.groups_max
+    if is_full or view.counts.parked_count >= config.parked_requests_max:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     return None
+
+
+def _can_be_stored(context: Context, request: JoinGroupRequest) -> bool:
+    """Kafka lets such a member in, and then fails to write its group over and over."""
+    texts = [request.group_id, request.protocol_type, request.group_instance_id or ""]
+    texts.extend(protocol.name for protocol in request.protocols)
+    sizes = (len(protocol.metadata) for protocol in request.protocols)
+    bytes_max = context.config.offsets_batch_bytes_max
+    return all(map(is_writable, texts)) and all(size <= bytes_max for size in sizes)
 
 
 def _open(draft: Draft, view: View, context: Context, group_id: str) -> ClassicGroupView:
@@ -73,7 +78,7 @@ def _open(draft: Draft, view: View, context: Context, group_id: str) -> ClassicG
     if durable is None:
         durable = Group(state_timestamp_ms=context.now_ms)
         draft.records.append(empty_group_record(group_id, "", 0, context.now_ms))
-    opening = fx.GroupOpened(group_id, durable, topics_of_durable(durable))
+    opening = effects.GroupOpened(group_id, durable, topics_of_durable(durable))
     draft.effects.append(opening)
     return opened(opening)
 
@@ -103,13 +108,18 @@ def _turn_away(
     return draft.outcome()
 
 
-def _member_error(group: ClassicGroupView, request: JoinGroupRequest) -> ErrorCode | None:
+def _member_error(
+    context: Context, group: ClassicGroupView, request: JoinGroupRequest
+) -> ErrorCode | None:
     if group.state is GroupState.DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if len(request.protocols) > context.config.member_protocols_max:
+        return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     if not _supports_protocols(group, request):
         return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     if not request.member_id:
-        return None
+        is_full = len(group.pending_members) >= context.config.group_pending_members_max
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE if is_full else None
     if request.member_id in group.pending_members:
         # Ids are only handed out to dynamic members. Kafka stumbles over this one.
         is_static = request.group_instance_id is not None

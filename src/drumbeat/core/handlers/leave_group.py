@@ -98,7 +98,8 @@ def _remove(
     )
     if group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
         # Even if only an id that never joined has left: Kafka rebalances then too.
-        cause = Cause(Reason.MEMBER_LEFT, members[0] if members else None)
+        first = next(iter(leaving))
+        cause = Cause(Reason.MEMBER_LEFT, group.members.get(first), leaving[first].reason)
         rebalance.begin(draft, context, group, cause, leaving.keys())
     return draft.outcome(Settle(group.group_id))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drumbeat.core import effects as fx
+from drumbeat.core import effects
 from drumbeat.core.classic import rebalance
 from drumbeat.core.classic.election import in_map_order
 from drumbeat.core.classic.group import ClassicGroupView
@@ -77,7 +77,7 @@ def _refuse(context: Context, request: SyncGroupRequest, error_code: ErrorCode) 
 def _fetch_assignment(context: Context, group: ClassicGroupView, member_id: str) -> Outcome:
     """Stable: the plan is there. Unlike a parked SyncGroup this does not restart the session."""
     draft = Draft()
-    draft.effects.append(fx.SyncReceived(group.group_id, member_id))
+    draft.effects.append(effects.SyncReceived(group.group_id, member_id))
     _clear_deadline_of_last(draft, group, member_id)
     assignment = group.assignments.get(member_id, b"")
     draft.reply(context.request_id, sync_assignment(group, assignment))
@@ -91,7 +91,7 @@ def _park(context: Context, group: ClassicGroupView, member_id: str) -> Outcome:
     if replaced is not None:
         draft.reply(replaced.request_id, sync_error(ErrorCode.REBALANCE_IN_PROGRESS))
     parked = ParkedRequest(context.request_id, context.api_version)
-    draft.effects.append(fx.SyncParked(group.group_id, member_id, parked))
+    draft.effects.append(effects.SyncParked(group.group_id, member_id, parked))
     _clear_deadline_of_last(draft, group, member_id)
     return draft.outcome()
 
@@ -109,9 +109,9 @@ def _store_plan(context: Context, group: ClassicGroupView, request: SyncGroupReq
     for member_id, parked in waiting.items():
         draft.reply(parked.request_id, sync_assignment(group, assignments[member_id]))
         draft.effects.append(rebalance.session_restarted(context, group.members[member_id]))
-    draft.effects.append(fx.SyncReceived(group.group_id, request.member_id))
+    draft.effects.append(effects.SyncReceived(group.group_id, request.member_id))
     _clear_deadline_of_last(draft, group, request.member_id)
-    draft.effects.append(fx.SyncPhaseCompleted(group.group_id, context.now_ms, assignments))
+    draft.effects.append(effects.SyncPhaseCompleted(group.group_id, context.now_ms, assignments))
     draft.events.append(rebalance_completed(group, context.now_ms))
     return draft.outcome()
 
@@ -130,4 +130,4 @@ def _give_up(context: Context, group: ClassicGroupView, leader: str) -> Outcome:
 def _clear_deadline_of_last(draft: Draft, group: ClassicGroupView, member_id: str) -> None:
     """The SYNC deadline is over when this is the last member that owed a SyncGroup."""
     if group.pending_sync == {member_id}:
-        draft.effects.append(fx.ClearDeadline(rebalance.sync_key(group.group_id)))
+        draft.effects.append(effects.ClearDeadline(rebalance.sync_key(group.group_id)))

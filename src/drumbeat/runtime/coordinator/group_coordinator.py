@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from drumbeat.core.config import GroupConfig
@@ -17,6 +17,7 @@ from drumbeat.runtime.coordinator.event_log import EventLog
 from drumbeat.runtime.coordinator.loader import UnreadableLog, load
 from drumbeat.runtime.coordinator.refusals import refuse
 from drumbeat.runtime.coordinator.shard import Environment, Shard, ShardState
+from drumbeat.runtime.entropy import new_member_uuid
 from drumbeat.runtime.partition import Partition
 from drumbeat.runtime.requests import Deferred, Request
 from drumbeat.runtime.topic_changes import create_automatically
@@ -28,11 +29,16 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
+NewShard = Callable[[int, Partition, Environment], Shard]
+
+
 class GroupCoordinator:
-    def __init__(self, broker: "Broker") -> None:
+    def __init__(self, broker: "Broker", new_shard: NewShard = Shard) -> None:
         self._broker = broker
+        self._new_shard = new_shard
         self._shards: dict[int, Shard] = {}
         self._loading: dict[int, asyncio.Task[None]] = {}
+        self._new: set[int] = set()  # partitions that had no log when they were first asked for
         self._failed: set[int] = set()  # partitions whose log cannot be read
         self._events = EventLog(self._open_events, broker.tasks)
         self.partition_count = broker.config.offsets_topic_num_partitions
@@ -65,12 +71,13 @@ class GroupCoordinator:
             return shard.submit(request, body)
         if index in self._failed:
             return refuse(request, body, ErrorCode.NOT_COORDINATOR)
-        if index in self._loading and not self._loading[index].done():
+        if self._is_loading(index):
             return refuse(request, body, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         return self._broker.tasks.defer(self._open_then_submit(request, body, index))
 
     async def _open_then_submit(self, request: Request, body: Any, index: int) -> Any:
-        """The first request of all to this partition waits for it to be made."""
+        """The first requests of all to this partition wait for it to be made."""
+        self._new.add(index)
         await self.ensure_topic()
         await asyncio.shield(self._begin_load(index))
         shard = self._shards.get(index)
@@ -84,7 +91,12 @@ class GroupCoordinator:
 
     @property
     def is_loading(self) -> bool:
-        return any(not task.done() for task in self._loading.values())
+        return any(self._is_loading(index) for index in self._loading)
+
+    def _is_loading(self, index: int) -> bool:
+        """Whether a log is being read. Opening one that is new takes too short to refuse."""
+        task = self._loading.get(index)
+        return task is not None and not task.done() and index not in self._new
 
     # -- loading ---------------------------------------------------------------------------------
 
@@ -105,7 +117,7 @@ class GroupCoordinator:
             self._failed.add(index)
             return
         started_ms = self._broker.clock.monotonic_ms()
-        shard = Shard(index, partition, self._environment(partition))
+        shard = self._new_shard(index, partition, self._environment(partition))
         try:
             loaded = await asyncio.to_thread(load, partition.log)
         except (UnreadableLog, LogError) as problem:
@@ -116,6 +128,7 @@ class GroupCoordinator:
             log.warning("%s: skipped %d records of unknown types", shard, loaded.unknown)
         shard.activate(loaded.state)
         self._shards[index] = shard
+        self._new.discard(index)
         self._tell_partition(GroupEventType.PARTITION_LOADED, index, loaded.records, started_ms)
 
     def _environment(self, partition: Partition) -> Environment:
@@ -125,6 +138,7 @@ class GroupCoordinator:
             config=group_config(broker),
             codec=Codec(broker.config.offsets_topic_compression_codec),
             topics=broker.topics,
+            new_id=new_member_uuid,
             tell=self._events.tell,
             on_failed=self._on_failed,
         )

@@ -32,7 +32,6 @@ from drumbeat.protocol.records import BatchOptions, Record, encode_batch
 from drumbeat.runtime.clock import Clock
 from drumbeat.runtime.coordinator.refusals import refuse
 from drumbeat.runtime.coordinator.timers import Timers
-from drumbeat.runtime.entropy import new_member_uuid
 from drumbeat.runtime.partition import Partition
 from drumbeat.runtime.requests import Deferred, Request
 
@@ -54,6 +53,7 @@ class Environment(NamedTuple):
     config: GroupConfig
     codec: Codec
     topics: TopicsView
+    new_id: Callable[[], str]  # for members that have none yet
     tell: Callable[[Iterable[GroupEvent]], None]
     on_failed: Callable[["Shard", Exception], None]
 
@@ -145,7 +145,7 @@ class Shard:
             request.api_version,
             request.client_id or "",
             f"/{request.client_host}",
-            new_member_uuid() if is_join else "",
+            environment.new_id() if is_join else "",
         )
 
     # -- outcomes --------------------------------------------------------------------------------

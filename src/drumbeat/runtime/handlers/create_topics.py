@@ -1,4 +1,7 @@
-"""CreateTopics: each topic on its own; one that is refused does not hold up the others."""
+"""CreateTopics: each topic on its own; one that is refused does not hold up the others.
+
+Only a request for too many partitions is refused as a whole.
+"""
 
 from collections import Counter
 
@@ -13,7 +16,12 @@ from drumbeat.protocol.errors import ErrorCode
 from drumbeat.runtime.broker import Broker
 from drumbeat.runtime.config.describe import describe_topic
 from drumbeat.runtime.requests import Request
-from drumbeat.runtime.topic_changes import Refusal, plan_topic
+from drumbeat.runtime.topic_changes import (
+    Refusal,
+    partitions_asked_for,
+    plan_topic,
+    too_many_partitions,
+)
 from drumbeat.runtime.topics import Topic
 
 
@@ -21,11 +29,14 @@ async def handle(
     broker: Broker, request: Request, body: CreateTopicsRequest
 ) -> CreateTopicsResponse:
     times = Counter(topic.name for topic in body.topics)
+    total = sum(max(partitions_asked_for(broker, topic), 0) for topic in body.topics)
+    if refusal := too_many_partitions(total):
+        return CreateTopicsResponse(topics=tuple(_refused(name, refusal) for name in times))
     results = []
     for asked in {topic.name: topic for topic in body.topics}.values():
         if times[asked.name] > 1:
-            refusal = Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-            results.append(_refused(asked.name, refusal))
+            repeated = Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+            results.append(_refused(asked.name, repeated))
         else:
             results.append(await _create(broker, asked, body.validate_only))
     return CreateTopicsResponse(topics=tuple(results))

@@ -12,7 +12,6 @@ from drumbeat.runtime.requests import Request
 GROUP, TRANSACTION, SHARE = 0, 1, 2
 SEVERAL_KEYS_SINCE = 4
 SHARE_GROUPS_SINCE = 6
-MESSAGE_SINCE = 1
 
 
 async def handle(
