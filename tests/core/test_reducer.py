@@ -181,6 +181,13 @@ def test_a_group_keeps_all_that_its_record_says():
     }
 
 
+def test_no_rebalance_timeout_is_the_session_timeout():
+    """Version 0 comes from when a rebalance waited as long as a session lasted."""
+    record = group(members=(MEMBER._replace(rebalance_timeout_ms=-1),))
+    (member,) = replay(record).groups["g"].members.values()
+    assert member == MEMBER._replace(rebalance_timeout_ms=45_000)
+
+
 def test_nothing_empty_is_kept():
     state = replay(commit(5), (7, commit(6)), tombstone(), GroupMetadataTombstone("g"))
     assert state == State()

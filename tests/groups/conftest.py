@@ -1,10 +1,14 @@
 """One broker for the tests that do not need their own, with the golden observations' settings."""
 
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+
+from drumbeat.testing import Cluster
 from groups.wire_coordinator import WireCoordinator
-from support.brokers import start_broker
+from support.brokers import IS_KAFKA, start_broker
 from support.data_topics import Topic, create_topic
 from support.wire import Wire
 
@@ -20,25 +24,29 @@ def create_golden_topics(bootstrap_servers: str) -> dict[str, Topic]:
         return {name: create_topic(wire, name, partitions=4) for name in GOLDEN_TOPICS}
 
 
+@contextmanager
+def golden(folder: Path, settings: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Topic]]]:
+    """Bootstrap servers and topics of a broker in which nothing has happened yet."""
+    with ExitStack() as stack:
+        chosen = {**GOLDEN_SETTINGS, **settings}
+        if IS_KAFKA:
+            servers = stack.enter_context(start_broker(folder, chosen))
+        else:
+            servers = stack.enter_context(Cluster(chosen)).bootstrap_servers
+        yield servers, create_golden_topics(servers)
+
+
 @pytest.fixture(scope="session")
 def golden_broker(tmp_path_factory: pytest.TempPathFactory):
-    """Bootstrap servers and topics."""
-    with start_broker(tmp_path_factory.mktemp("golden"), GOLDEN_SETTINGS) as bootstrap_servers:
-        yield bootstrap_servers, create_golden_topics(bootstrap_servers)
+    with golden(tmp_path_factory.mktemp("golden"), {}) as broker:
+        yield broker
 
 
 @pytest.fixture
 def own_broker(tmp_path: Path):
-    """Start a broker with these settings, for this test only; bootstrap servers and topics."""
-    from contextlib import ExitStack
-
+    """Start a broker with these settings, for this test only."""
     with ExitStack() as brokers:
-
-        def start(settings: dict[str, str]) -> tuple[str, dict[str, Topic]]:
-            servers = brokers.enter_context(start_broker(tmp_path, {**GOLDEN_SETTINGS, **settings}))
-            return servers, create_golden_topics(servers)
-
-        yield start
+        yield lambda settings: brokers.enter_context(golden(tmp_path, settings))
 
 
 @pytest.fixture

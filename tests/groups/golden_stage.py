@@ -8,13 +8,12 @@ function may play the same questions at several versions.
 
 import re
 from collections.abc import Callable, Iterable
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+from groups.wire_clients import WireClients
 from groups.wire_coordinator import WireCall, WireCoordinator
 from support.data_topics import Topic
 from support.golden import Scene, answers
-from support.groups import Clients
 
 STATES = ("CompletingRebalance", "Stable", "PreparingRebalance", "Empty")
 _NAME = re.compile(r"(([\w./-]*)-<uuid-\d+>)")
@@ -52,18 +51,6 @@ class Script:
         return register
 
 
-class WireClients(Clients):
-    """Clients of a group that can only be seen from outside."""
-
-    coordinator: WireCoordinator
-
-    @property
-    def live(self) -> Any:
-        members = {member.member_id: member for member in self.describe().members}
-        generation_id = self.coordinator.generations.get(self.group_id, 0)
-        return SimpleNamespace(members=members, generation_id=generation_id)
-
-
 class Stage(Scene):
     """Plays rows in their order; `topics` are those that the rows mean by name or id."""
 
@@ -80,9 +67,13 @@ class Stage(Scene):
     # -- rows ------------------------------------------------------------------------------------
 
     @property
+    def number(self) -> int:
+        return self._left[0]
+
+    @property
     def row(self) -> dict[str, Any]:
         """The one that comes next."""
-        return answers()[self._left[0]]
+        return answers()[self.number]
 
     @property
     def has_more(self) -> bool:
@@ -160,16 +151,6 @@ class Stage(Scene):
         """An id that stays pending."""
         return self.meet(self.clients.join("", 9, prefix, **fields).response.member_id)
 
-    def enter_static(self, *instance_ids: str, version: int = 9, **fields: Any) -> list[str]:
-        """CompletingRebalance with these members; the first one leads."""
-        clients, members = self.clients, []
-        for instance_id in instance_ids:
-            call = clients.join("", version, group_instance_id=instance_id, **fields)
-            for member_id, known in zip(members, instance_ids, strict=False):
-                clients.join(member_id, version, group_instance_id=known, **fields)
-            members.append(call.response.member_id)
-        return members
-
     # -- states by the name that a precondition begins with ------------------------------------
 
     def walk(self, leader: str, follower: str) -> None:
@@ -197,9 +178,11 @@ class Stage(Scene):
             clients.leave(self.id_of(leader))
 
 
-def play(played: Played, coordinator: WireCoordinator, topics: dict[str, Topic]) -> None:
+def play(
+    played: Played, coordinator: WireCoordinator, topics: dict[str, Topic], **tools: Any
+) -> None:
     stage = Stage(coordinator, played.rows, topics)
-    played.play(stage, **played.options)
+    played.play(stage, **played.options, **tools)
     assert not stage.has_more, f"row {stage.row} was not played"
 
 

@@ -1,11 +1,11 @@
 """Golden rows of sections 0, 1.3 and 1.5: what a JoinGroup meets, from bad frames to re-joins."""
 
-from groups.golden_stage import Script, Stage, WireClients
+from drumbeat.protocol.frame import frame
+from groups.golden_stage import Script, Stage
+from groups.wire_clients import WireClients
 from support.golden import BY_NAME, answers
 from support.groups import join_request, protocols
 from support.wire import ConnectionClosed, Wire, request_frame
-
-from drumbeat.protocol.frame import frame
 
 script = Script()
 scene = script.scene

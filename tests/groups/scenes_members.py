@@ -55,7 +55,7 @@ def heartbeat(stage: Stage) -> None:
 @scene(range(297, 305))
 @scene(range(305, 313))
 def heartbeat_and_sync_of_a_static_member(stage: Stage) -> None:
-    (member_id,) = stage.enter_static("i1")
+    (member_id,) = stage.clients.enter_static("i1")
     stage.clients.sync(stage.meet(member_id), 1)
     stage.rest()
 
@@ -90,7 +90,7 @@ def leave_group_through_every_state(stage: Stage, refused: int) -> None:
 @scene(range(389, 394))
 @scene(range(394, 399))
 def leave_group_of_static_members(stage: Stage) -> None:
-    one, two = stage.enter_static("i1", "i2")
+    one, two = stage.clients.enter_static("i1", "i2")
     stage.meet(two)
     stage.clients.sync(one, 2)
     stage.clients.sync(two, 2)

@@ -2,16 +2,16 @@
 
 import re
 
-from groups.golden_stage import STATES, Script, Stage, WireClients
-from support.golden import BY_NAME
-from support.groups import protocols
-from support.wire import Wire, request_frame
-
 from drumbeat.protocol.apis.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
+from groups.golden_stage import STATES, Script, Stage
+from groups.wire_clients import WireClients
+from support.golden import BY_NAME
+from support.groups import protocols
+from support.wire import Wire, request_frame
 
 script = Script()
 scene = script.scene
@@ -36,22 +36,9 @@ def commits_of_members(stage: Stage) -> None:
 @scene(range(756, 761))
 @scene(range(761, 766))
 def commits_of_static_members(stage: Stage) -> None:
-    (member_id,) = stage.enter_static("i1")
+    (member_id,) = stage.clients.enter_static("i1")
     stage.clients.sync(stage.meet(member_id), 1)
     stage.rest()
-
-
-def commit(stage: Stage, group_id: str, *offsets: tuple[str, int, int, int, str]) -> None:
-    """Topic, partition, offset, leader epoch and metadata of each."""
-    topics = tuple(
-        OffsetCommitRequestTopic(
-            topic,
-            partitions=(OffsetCommitRequestPartition(partition, offset, epoch, metadata),),
-        )
-        for topic, partition, offset, epoch, metadata in offsets
-    )
-    response = stage.coordinator.send(OffsetCommitRequest(group_id, topics=topics), 9).response
-    assert {p.error_code for topic in response.topics for p in topic.partitions} <= {0}
 
 
 FETCHED = (("t1", 0, 10, 4, "meta"), ("t1", 1, 11, -1, ""), ("t2", 2, 12, -1, ""))
@@ -61,7 +48,7 @@ FETCHED = (("t1", 0, 10, 4, "meta"), ("t1", 1, 11, -1, ""), ("t2", 2, 12, -1, ""
 @scene(range(795, 801))
 @scene(*range(803, 806), 836)
 def fetches_and_deletes_of_a_simple_group(stage: Stage) -> None:
-    commit(stage, "f-fetch", *FETCHED)
+    WireClients(stage.coordinator, "f-fetch").commit_all(*FETCHED)
     stage.rest()
 
 
@@ -114,7 +101,7 @@ def _bring(clients: WireClients, state: str, protocol_type: str, subscription: b
 @scene(1292, protocol_type="connect")
 def deletes_of_an_empty_group(stage: Stage, protocol_type: str) -> None:
     clients = stage.clients
-    commit(stage, clients.group_id, ("t1", 0, 1, -1, ""))
+    clients.commit()
     (member_id,) = clients.completing("A", protocol_type=protocol_type)
     clients.leave(member_id)
     stage.rest()
@@ -122,8 +109,9 @@ def deletes_of_an_empty_group(stage: Stage, protocol_type: str) -> None:
 
 @scene(*range(1294, 1300))
 def negative_offsets_and_zero_ids(stage: Stage) -> None:
+    clients = stage.clients
     for offset in (-1, -5):
-        commit(stage, "mn", ("t1", 0, offset, -1, ""))
+        clients.commit(offset)
         stage.next(2)
     stage.rest()
 

@@ -1,6 +1,7 @@
 """Golden rows of section 2.6: a static member comes back without its id and takes its place."""
 
-from groups.golden_stage import Script, Stage, WireClients
+from groups.golden_stage import Script, Stage
+from groups.wire_clients import WireClients
 from support.golden import answers
 from support.groups import protocols
 
@@ -30,7 +31,7 @@ def sole_static_leader_is_replaced(stage: Stage, version: int) -> None:
 @scene(range(479, 488), version=9)
 def one_of_two_static_members_is_replaced(stage: Stage, version: int) -> None:
     clients = stage.clients
-    leader, follower = stage.enter_static("i1", "i2", version=version)
+    leader, follower = stage.clients.enter_static("i1", "i2", version=version)
     stage.meet(leader)
     stage.meet(follower)
     sync = clients.sync(follower, 2, group_instance_id="i2")

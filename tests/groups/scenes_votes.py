@@ -2,10 +2,10 @@
 
 import re
 
-from groups.golden_stage import Script, Stage, WireClients
-from support.groups import protocols
-
 from drumbeat.core.java_hash import java_hash
+from groups.golden_stage import Script, Stage
+from groups.wire_clients import WireClients
+from support.groups import protocols
 
 script = Script()
 scene = script.scene

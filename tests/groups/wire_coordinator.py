@@ -8,12 +8,11 @@ followed by others of the same group, so that it has been handled when `send` re
 import select
 from typing import Any
 
-from support.coordinator import BY_REQUEST
-from support.wire import Wire
-
 from drumbeat.protocol.api import Api
 from drumbeat.protocol.apis import heartbeat, join_group, sync_group
 from drumbeat.protocol.apis.heartbeat import HeartbeatRequest
+from support.coordinator import BY_REQUEST
+from support.wire import Wire
 
 MAY_PARK = {join_group.API.key, sync_group.API.key}
 GRACE_S = 0.015  # for an answer to come, once the broker has handled the request

@@ -64,6 +64,17 @@ def test_acks_0_is_not_answered_and_keeps_the_order(wire, version):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(
+    ("partition", "data"), [(9, batch(b"a")), (0, b"")], ids=["unknown partition", "no batch"]
+)
+def test_with_acks_0_an_error_closes_the_connection(wire, topic, version, partition, data):
+    """A producer that waits for no answer learns only in this way that something is wrong."""
+    request = produce_request(topic, data, partition=partition, acks=0)
+    wire.send_bytes(request_frame(PRODUCE, version, request))
+    assert wire.is_closed()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("acks", [-2, 2, 32767])
 def test_other_acks_are_refused(wire, topic, version, acks):
     response = produce_to(wire, topic, batch(b"a"), version=version, acks=acks)

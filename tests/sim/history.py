@@ -51,11 +51,17 @@ class Operation:
 class History:
     operations: list[Operation] = field(default_factory=list)
     _moments: Any = field(default_factory=lambda: itertools.count(1))
+    _tokens: Any = field(default_factory=lambda: itertools.count(1))
 
     def now(self) -> int:
         """The next place in the order of events."""
         moment: int = next(self._moments)
         return moment
+
+    def token(self) -> int:
+        """A number that no client has used in what it writes."""
+        number: int = next(self._tokens)
+        return number
 
     def invoke(self, client: str, request: Any, version: int, now_ms: int) -> Operation:
         api = API_OF_REQUEST[type(request)]

@@ -6,12 +6,11 @@ cut off from network and disk, so that nothing they still do can be seen.
 
 import asyncio
 import contextvars
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 from sim.disk import Disk, Mount
-from sim.network import Channel, Door, ServerTransport
+from sim.network import Door, ServerTransport
 
 from drumbeat.runtime.broker import Broker, Storage
 from drumbeat.runtime.clock import Clock
@@ -154,4 +153,3 @@ def task_factory(
     return task
 
 
-Channels = Callable[[], list[Channel]]

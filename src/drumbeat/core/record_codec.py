@@ -25,6 +25,7 @@ from drumbeat.core.offset_codec import (
     encode_offset_value,
 )
 from drumbeat.core.records import (
+    NO_REBALANCE_TIMEOUT,
     NO_STATE_TIMESTAMP,
     GroupMetadataRecord,
     GroupMetadataTombstone,
@@ -50,7 +51,6 @@ RECORD_OVERHEAD_BYTES = 21  # lengths, deltas and flags of one record at their w
 
 _INT16 = struct.Struct(">h")
 _OFFSET_COMMIT = _INT16.pack(RecordType.OFFSET_COMMIT)
-_NO_TIMEOUT = -1
 
 
 class GroupMetadataKey(NamedTuple):
@@ -62,7 +62,7 @@ class MemberMetadataValue(NamedTuple):
     group_instance_id: Annotated[str | None, V(3)] = None
     client_id: str = ""
     client_host: str = ""
-    rebalance_timeout: Annotated[Int32, V(1)] = _NO_TIMEOUT
+    rebalance_timeout: Annotated[Int32, V(1)] = NO_REBALANCE_TIMEOUT
     session_timeout: Int32 = 0
     subscription: bytes = b""
     assignment: bytes = b""
@@ -190,15 +190,8 @@ def _decode_group(group_id: str, value: bytes | None) -> Record:
         protocol_name=group.protocol,
         leader=group.leader,
         state_timestamp_ms=group.current_state_timestamp,
-        members=tuple(map(_member, group.members)),
+        members=tuple(MemberMetadata(*member) for member in group.members),
     )
-
-
-def _member(value: MemberMetadataValue) -> MemberMetadata:
-    # Version 0 comes from when a rebalance waited as long as the session lasted.
-    if value.rebalance_timeout == _NO_TIMEOUT:
-        value = value._replace(rebalance_timeout=value.session_timeout)
-    return MemberMetadata(*value)
 
 
 # -- shared ---------------------------------------------------------------------------------------

@@ -9,8 +9,10 @@ from typing import assert_never
 
 from drumbeat.core.records import (
     NO_PRODUCER_ID,
+    NO_REBALANCE_TIMEOUT,
     GroupMetadataRecord,
     GroupMetadataTombstone,
+    MemberMetadata,
     ModernGroupRecord,
     OffsetCommitRecord,
     OffsetCommitTombstone,
@@ -89,7 +91,7 @@ def _apply_other(
         case OffsetCommitTombstone():
             _apply_offset_tombstone(state, record)
         case GroupMetadataRecord():
-            members = {member.member_id: member for member in record.members}
+            members = {member.member_id: _member(member) for member in record.members}
             state.groups[record.group_id] = Group(*record[1:-1], members)
         case GroupMetadataTombstone():
             # The offsets stay, out of sight, until a record of their own removes them.
@@ -100,6 +102,12 @@ def _apply_other(
             pass
         case _:
             assert_never(record)
+
+
+def _member(member: MemberMetadata) -> MemberMetadata:
+    if member.rebalance_timeout_ms != NO_REBALANCE_TIMEOUT:
+        return member
+    return member._replace(rebalance_timeout_ms=member.session_timeout_ms)
 
 
 def _apply_offset_tombstone(state: State, record: OffsetCommitTombstone) -> None:

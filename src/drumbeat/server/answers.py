@@ -4,7 +4,6 @@ from collections import deque
 
 from drumbeat.runtime.requests import Deferred
 
-READY_BYTES_MAX = 1 << 20  # answers gathered for one write
 PENDING_MAX = 100  # requests in progress
 PENDING_BYTES_MAX = 16 << 20  # of these requests, and of answers that wait for an earlier one
 
@@ -22,17 +21,16 @@ class Slot:
 
 class Answers:
     def __init__(self) -> None:
-        self._slots: deque[Slot] = deque()
+        self.slots: deque[Slot] = deque()  # one for each request in progress, and those behind it
+        self.ready: list[bytes] = []  # answers that can leave
         self._pending_bytes = 0
-        self._ready: list[bytes] = []
-        self._ready_bytes = 0
 
     def add(self, frame: bytes) -> None:
         """The answer to a request that took no time; it still waits for those before it."""
-        if self._slots:
+        if self.slots:
             self._append(Slot(None, frame, len(frame)))
         else:
-            self._make_ready(frame)
+            self.ready.append(frame)
 
     def reserve(self, deferred: Deferred, request_bytes: int) -> Slot:
         """A place for an answer that is still to come."""
@@ -45,44 +43,28 @@ class Answers:
         slot.frame = frame
         self._pending_bytes += len(frame) - slot.size
         slot.size = len(frame)
-        while self._slots and (first := self._slots[0].frame) is not None:
-            self._pending_bytes -= self._slots.popleft().size
-            self._make_ready(first)
+        while self.slots and (first := self.slots[0].frame) is not None:
+            self._pending_bytes -= self.slots.popleft().size
+            self.ready.append(first)
 
     def take(self) -> bytes:
         """What can leave now, in one piece."""
-        ready = self._ready
+        ready = self.ready
         data = ready[0] if len(ready) == 1 else b"".join(ready)
         ready.clear()
-        self._ready_bytes = 0
         return data
 
     def abandon(self) -> None:
         """Nobody is there to answer to."""
-        for slot in self._slots:
+        for slot in self.slots:
             if slot.deferred is not None:
                 slot.deferred.abandon()
-        self._slots.clear()
-        self._ready.clear()
+        self.slots.clear()
+        self.ready.clear()
 
-    @property
-    def is_empty(self) -> bool:
-        """No request is in progress."""
-        return not self._slots
-
-    @property
-    def has_ready(self) -> bool:
-        return bool(self._ready)
-
-    @property
-    def is_piled_up(self) -> bool:
-        """So much can leave that it should, before more is added to it."""
-        return self._ready_bytes >= READY_BYTES_MAX
-
-    @property
-    def is_blocked(self) -> bool:
+    def blocks_next(self) -> bool:
         """Whether the next request has to wait for an answer to one before it."""
-        slots = self._slots
+        slots = self.slots
         if not slots:
             return False
         # Nothing follows a request that mutes, so only the last one can.
@@ -91,9 +73,5 @@ class Answers:
         return is_muted or len(slots) >= PENDING_MAX or self._pending_bytes >= PENDING_BYTES_MAX
 
     def _append(self, slot: Slot) -> None:
-        self._slots.append(slot)
+        self.slots.append(slot)
         self._pending_bytes += slot.size
-
-    def _make_ready(self, frame: bytes) -> None:
-        self._ready.append(frame)
-        self._ready_bytes += len(frame)

@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 
 WRITE_BUFFER_BYTES_MAX = 1 << 20  # above this the peer is a slow reader
 REQUESTS_PER_TURN = 32  # then the other connections have theirs handled
+LARGE_ANSWER_BYTES = 64 * 1024  # leaves at once: the peer may not read it, and more would pile up
 PEER_MS_MAX = 30_000  # to finish a frame that was begun, or to read the last answers
 
 
@@ -36,6 +37,7 @@ class Connection(asyncio.BufferedProtocol):
         self._frames: deque[bytes] = deque()  # received, not yet handled
         self._answers = Answers()
         self._transport: asyncio.Transport | None = None
+        self._is_reading = True
         self._is_write_paused = False
         self._is_closing = False
         self._name = "a closed connection"
@@ -101,21 +103,22 @@ class Connection(asyncio.BufferedProtocol):
         self._throttle()
 
     def _handle_some(self) -> None:
+        frames = self._frames
         for _ in range(REQUESTS_PER_TURN):
-            if not self._frames or self._is_blocked():
+            if not frames or self._is_blocked():
                 return
-            self._handle(self._frames.popleft())
-        if self._frames:
+            self._handle(frames.popleft())
+        if frames:
             self._listener.wake(self)
 
     def _is_blocked(self) -> bool:
-        return self._is_write_paused or self._is_closing or self._answers.is_blocked
+        return self._is_write_paused or self._is_closing or self._answers.blocks_next()
 
     def _handle(self, frame: bytes) -> None:
         result = self._dispatcher.dispatch(frame, self.client_host)
         if isinstance(result, bytes):
             self._answers.add(result)
-            if self._answers.is_piled_up:
+            if len(result) >= LARGE_ANSWER_BYTES:
                 self._flush()
         elif isinstance(result, Answer):
             slot = self._answers.reserve(result.deferred, len(frame))
@@ -146,7 +149,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _flush(self) -> None:
         transport = self._transport
-        if self._answers.has_ready and transport is not None and not transport.is_closing():
+        if self._answers.ready and transport is not None and not transport.is_closing():
             transport.write(self._answers.take())
 
     def _throttle(self) -> None:
@@ -155,26 +158,35 @@ class Connection(asyncio.BufferedProtocol):
         A muted connection is read too, until something comes: it is how a client that goes away
         while it waits is noticed.
         """
-        transport = self._transport
-        if transport is None or transport.is_closing():
+        if self._is_closing:
             return
         unfinished = self._decoder.buffered_bytes
         if self._frames or (unfinished and self._is_blocked()):
-            transport.pause_reading()
+            self._read(False)
             self._peer_since_ms = None
             return
-        transport.resume_reading()
+        self._read(True)
         if not unfinished:
             self._peer_since_ms = None
         elif self._peer_since_ms is None:
             self._peer_since_ms = self._listener.now_ms()
+
+    def _read(self, wanted: bool) -> None:
+        transport = self._transport
+        if wanted is self._is_reading or transport is None or transport.is_closing():
+            return
+        self._is_reading = wanted
+        if wanted:
+            transport.resume_reading()
+        else:
+            transport.pause_reading()
 
     # -- endings ---------------------------------------------------------------------------------
 
     def idle_ms(self, now_ms: int) -> int:
         """How long nothing has come or gone, unless the connection waits for us."""
         unsent_bytes = self._transport.get_write_buffer_size() if self._transport else 0
-        if unsent_bytes != self._unsent_bytes or not self._answers.is_empty:
+        if unsent_bytes != self._unsent_bytes or self._answers.slots:
             self._unsent_bytes = unsent_bytes
             self._active_ms = now_ms
         return now_ms - self._active_ms
@@ -186,11 +198,11 @@ class Connection(asyncio.BufferedProtocol):
 
     def _refuse(self, problem: ProtocolError) -> None:
         log.warning("%s: %s; closing the connection", self, problem)
-        self._flush()
         self.close()
 
     def close(self) -> None:
-        """Close once the peer has read what was written; it has a limited time to do so."""
+        """Close once the peer has read what was answered; it has a limited time to do so."""
+        self._flush()
         self._is_closing = True
         self._peer_since_ms = self._listener.now_ms()
         if self._transport is not None:

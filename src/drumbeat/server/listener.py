@@ -67,7 +67,7 @@ class Listener:
         return int(self._server.sockets[0].getsockname()[1])
 
     async def stop(self) -> None:
-        """Stop accepting, let answers that are on their way leave, then close."""
+        """Stop accepting; close every connection, once what was answered there has been read."""
         if self._server is None or self._sweeper is None:
             return
         self._sweeper.cancel()

@@ -82,6 +82,8 @@ class Node:
             self._exit.push_async_callback(self.listener.stop)
             port = await self.listener.start(bound.host or "", bound.port)
             self.broker.advertised = _advertised(advertised, port)
+            # Before the connections close: those who wait in a rebalance are told to go elsewhere.
+            self._exit.push_async_callback(self.broker.groups.stop)
         except BaseException:
             await self._exit.aclose()
             raise

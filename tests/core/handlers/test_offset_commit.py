@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from drumbeat.core.record_codec import decode, encode
 from drumbeat.core.records import OffsetCommitRecord
 from drumbeat.protocol.apis.offset_commit import (
     OffsetCommitRequest,
@@ -87,6 +88,8 @@ def test_a_topic_named_twice_is_one_only_if_something_was_refused(refused, topic
 @pytest.mark.parametrize(("version", "error"), [(LOWEST, UNKNOWN), (HIGHEST, UNKNOWN_ID)])
 def test_a_topic_that_does_not_exist(version, error):
     coordinator = Coordinator()
+    empty = send(coordinator, topic("nope", version=version), version=version)
+    assert [len(answer.partitions) for answer in empty.response.topics] == [0]
     gone = topic("nope", 0, 1, version=version)
     assert errors(send(coordinator, gone, version=version)) == [
         ("nope", 0, error),
@@ -117,14 +120,15 @@ def test_a_dead_group():
 
 # -- records --------------------------------------------------------------------------------------
 
-# version: what it can say of leader epoch, expiry
+# version: leader epoch, expiry and topic id; one that names its expiry can say no more
+T1_ID = DEFAULT_TOPICS.topic_id("t1")
 RECORDS = {
-    2: (-1, START_MS + 5_000),
-    4: (-1, START_MS + 5_000),
-    5: (-1, -1),
-    6: (3, -1),
-    9: (3, -1),
-    10: (3, -1),
+    2: (-1, START_MS + 5_000, NULL_UUID),
+    4: (-1, START_MS + 5_000, NULL_UUID),
+    5: (-1, -1, T1_ID),
+    6: (3, -1, T1_ID),
+    9: (3, -1, T1_ID),
+    10: (3, -1, T1_ID),
 }
 
 
@@ -133,12 +137,11 @@ def test_the_record_says_all_that_the_version_can(version, said):
     coordinator = Coordinator()
     asked = topic("t1", 2, version=version, committed_leader_epoch=3, committed_metadata="m")
     send(coordinator, asked, version=version, retention_time_ms=5_000)
-    leader_epoch, expire_timestamp_ms = said
+    leader_epoch, expire_timestamp_ms, topic_id = said
     (stored,) = coordinator.batches[0]
-    expected = OffsetCommitRecord(
-        "g", "t1", 2, 42, leader_epoch, "m", START_MS, expire_timestamp_ms, NULL_UUID
-    )
-    assert stored == expected._replace(topic_id=DEFAULT_TOPICS.topic_id("t1"))
+    position = ("g", "t1", 2, 42, leader_epoch, "m", START_MS)
+    assert stored == OffsetCommitRecord(*position, expire_timestamp_ms, topic_id)
+    assert decode(*encode(stored)) == stored, "a replay would see another record"
 
 
 def test_null_metadata_is_stored_as_nothing():
@@ -217,6 +220,12 @@ class TestBatchLimit:
     def test_a_group_id_that_no_key_can_hold(self):
         coordinator = Coordinator()
         call = send(coordinator, topic("t1", 0), group_id="x" * 40_000)
+        assert errors(call) == [("t1", 0, ErrorCode.UNKNOWN_SERVER_ERROR)]
+        assert coordinator.log == []
+
+    def test_metadata_that_no_record_can_hold(self):
+        coordinator = Coordinator(offset_metadata_max_bytes=100_000)
+        call = send(coordinator, topic("t1", 0, committed_metadata="x" * 40_000))
         assert errors(call) == [("t1", 0, ErrorCode.UNKNOWN_SERVER_ERROR)]
         assert coordinator.log == []
 

@@ -45,6 +45,13 @@ def test_only_what_is_stored_gets_a_tombstone():
     assert coordinator.batches[-1] == (OffsetCommitTombstone("g", "t1", 0),)
 
 
+def test_a_topic_that_does_not_exist_is_named_even_without_partitions():
+    coordinator = Coordinator()
+    Clients(coordinator).commit(5)
+    topics = delete(coordinator, ("nope",), ("t1",)).response.topics
+    assert [(topic.name, topic.partitions) for topic in topics] == [("nope", ())]
+
+
 def test_a_partition_named_twice_is_answered_twice_and_buried_once():
     coordinator = Coordinator()
     Clients(coordinator).commit(5)

@@ -25,7 +25,6 @@ from drumbeat.protocol.errors import ErrorCode
 
 LONG_MS = 60_000  # outlives every sequence
 BATCH_LEAVE_SINCE = 3
-PROTOCOL_IN_SYNC_SINCE = 5
 
 
 class Metadata(Word):
@@ -35,6 +34,14 @@ class Metadata(Word):
     NOTHING = encode_subscription(Subscription(()), 0)
     SHORT = b"\x00"
     EMPTY = b""
+
+
+class Protocol(Word):
+    OWN = "type and name as the client was told"
+    NONE = "null and null"
+    NO_NAME = "the right type, and null"
+    WRONG = "a name that nobody supports"
+    WRONG_TYPE = "a type that nobody has"
 
 
 class Plan(Word):
@@ -76,6 +83,7 @@ class JoinGroup(Step):
             known.learn_member(self.client, response.member_id)
         if response.error_code == ErrorCode.NONE:
             known.generations[self.client] = response.generation_id
+            known.protocols[self.client] = (self.protocol_type, response.protocol_name)
             known.rosters[self.client] = tuple(member.member_id for member in response.members)
         if response.error_code == ErrorCode.UNKNOWN_MEMBER_ID and self.member is Member.OWN:
             # As clients do: begin anew.
@@ -92,19 +100,29 @@ class SyncGroup(Step):
     generation: Generation = Generation.CURRENT
     instance: Instance = Instance.OWN
     plan: Plan = Plan.EVERYBODY
-    protocol_type: str | None = "consumer"
-    protocol_name: str | None = "range"
+    protocol: Protocol = Protocol.OWN
 
     def request(self, known: Known) -> SyncGroupRequest:
+        protocol_type, protocol_name = self._protocol(known)
         return SyncGroupRequest(
             group_id=known.group(self.group),
             generation_id=known.generation_id(self.client, self.generation),
             member_id=known.member_id(self.client, self.member),
             group_instance_id=known.instance_id(self.client, self.instance),
-            protocol_type=self.protocol_type,
-            protocol_name=self.protocol_name,
+            protocol_type=protocol_type,
+            protocol_name=protocol_name,
             assignments=self._assignments(known),
         )
+
+    def _protocol(self, known: Known) -> tuple[str | None, str | None]:
+        protocol_type, name = known.protocols.get(self.client, ("consumer", "range"))
+        return {
+            Protocol.OWN: (protocol_type, name),
+            Protocol.NONE: (None, None),
+            Protocol.NO_NAME: (protocol_type, None),
+            Protocol.WRONG: (protocol_type, "unheard-of"),
+            Protocol.WRONG_TYPE: ("unheard-of", name),
+        }[self.protocol]
 
     def _assignments(self, known: Known) -> tuple[SyncGroupRequestAssignment, ...]:
         members = known.rosters.get(self.client, ())

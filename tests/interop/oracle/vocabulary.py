@@ -4,6 +4,7 @@ A step says "the member's own id" or "the generation before"; which id and which
 each broker's own answers decide. Every sequence has its own groups, clients and topics.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any, ClassVar
@@ -75,6 +76,7 @@ class Known:
     member_ids: dict[int, list[str]] = field(default_factory=dict)
     generations: dict[int, int] = field(default_factory=dict)
     rosters: dict[int, tuple[str, ...]] = field(default_factory=dict)  # of clients that lead
+    protocols: dict[int, tuple[str, str | None]] = field(default_factory=dict)  # type and name
     topic_ids: dict[Topic, bytes] = field(default_factory=dict)
     producers: list[tuple[int, int]] = field(default_factory=list)
 
@@ -159,10 +161,18 @@ class Step:
 
     api: ClassVar[Api]
     may_park: ClassVar[bool] = False  # the answer may wait for what other clients do
-    writes_metadata: ClassVar[bool] = False  # Kafka's brokers learn of it a little later
+    reads_committed: ClassVar[bool] = False  # Kafka answers from what is committed already
+    writes_metadata: ClassVar[bool] = False  # Kafka's broker learns of it a little later
+
+    shared: ClassVar[Mapping[str, str]] = {}  # lists that show other sequences, and their names
 
     client: int = 0
     version: int | None = None
+
+    @property
+    def unordered(self) -> Mapping[str, tuple[str, ...]]:
+        """Lists of the answer that have no order, and what to sort them by."""
+        return {}
 
     @property
     def api_version(self) -> int:

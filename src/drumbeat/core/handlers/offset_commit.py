@@ -22,7 +22,7 @@ from drumbeat.core.offsets.commit import (
 from drumbeat.core.offsets.commit_check import commit_refusal
 from drumbeat.core.offsets.topic_check import merged
 from drumbeat.core.outcome import Context, Outcome, Reply
-from drumbeat.core.records import OffsetCommitRecord
+from drumbeat.core.records import NO_EXPIRE_TIMESTAMP, OffsetCommitRecord
 from drumbeat.core.session import View
 from drumbeat.protocol.apis.offset_commit import (
     OffsetCommitRequest,
@@ -33,13 +33,12 @@ from drumbeat.protocol.apis.offset_commit import (
     OffsetCommitResponseTopic,
 )
 from drumbeat.protocol.errors import ErrorCode
+from drumbeat.protocol.schema import NULL_UUID
 
 _TOPIC_IDS_SINCE = 10
 
 _Topic: TypeAlias = tuple[str, bytes]  # name and id as the request gives them; one is empty
 _Answers: TypeAlias = list[OffsetCommitResponsePartition]
-
-
 # A topic that exists, with those of its partitions that do: as asked for, name, id, partitions.
 _Accepted: TypeAlias = tuple[_Topic, str, bytes, Sequence[OffsetCommitRequestPartition]]
 
@@ -80,7 +79,10 @@ def _check_topic(
             _refuse(refused, asked, partitions, ErrorCode.UNKNOWN_TOPIC_ID)
             return
         name = found
-    count = context.topics.partition_count(name) or 0
+    count = context.topics.partition_count(name)
+    if count is None:
+        _refuse(refused, asked, partitions, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return
     known = [partition for partition in partitions if 0 <= partition[0] < count]
     if len(known) < len(partitions):
         unknown = (partition for partition in partitions if not 0 <= partition[0] < count)
@@ -107,6 +109,8 @@ def _commit(
     records: list[OffsetCommitRecord] = []
     answers: list[tuple[_Topic, _Answers]] = []
     for asked, name, topic_id, partitions in accepted:
+        # The only record version that holds an expiry holds no topic id.
+        stored_id = topic_id if expire_ms == NO_EXPIRE_TIMESTAMP else NULL_UUID
         answer: _Answers = []
         for index, offset, leader_epoch, metadata in partitions:
             if metadata and is_metadata_too_large(metadata, context.config):
@@ -117,7 +121,7 @@ def _commit(
             # fmt: off
             records.append(OffsetCommitRecord(
                 group_id, name, index, offset, leader_epoch, metadata or "",
-                now_ms, expire_ms, topic_id,
+                now_ms, expire_ms, stored_id,
             ))
             # fmt: on
         answers.append((asked, answer))

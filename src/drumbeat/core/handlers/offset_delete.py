@@ -74,10 +74,12 @@ def _check_topic(
     refused: dict[str, _Answers],
 ) -> list[int]:
     """The partitions that exist; the others go to `refused`."""
-    count = context.topics.partition_count(name) or 0
+    count = context.topics.partition_count(name)
+    if count is None:
+        refused.setdefault(name, [])
     known: list[int] = []
     for (index,) in partitions:
-        if 0 <= index < count:
+        if 0 <= index < (count or 0):
             known.append(index)
         else:
             answer = OffsetDeleteResponsePartition(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)

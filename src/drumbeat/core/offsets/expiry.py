@@ -1,7 +1,8 @@
 """Offsets that nobody needs any more: the retention job, and topics that were deleted.
 
 Both walk over all groups, so they are generators. Each Outcome is made from the state of its own
-moment and is small; before the next one the shell carries it out, and may serve others.
+moment and is small, or empty: a pause. Before the next one the shell carries it out, and may
+serve others.
 """
 
 from __future__ import annotations

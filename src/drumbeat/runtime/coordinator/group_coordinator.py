@@ -40,6 +40,7 @@ class GroupCoordinator:
         self._loading: dict[int, asyncio.Task[None]] = {}
         self._new: set[int] = set()  # partitions that had no log when they were first asked for
         self._failed: set[int] = set()  # partitions whose log cannot be read
+        self._is_stopped = False
         self._events = EventLog(self._open_events, broker.tasks)
         self.partition_count = broker.config.offsets_topic_num_partitions
 
@@ -54,6 +55,8 @@ class GroupCoordinator:
         self._broker.tasks.spawn(self._sweep_for_ever())
 
     async def stop(self) -> None:
+        """Send everybody who waits away, and take nothing more."""
+        self._is_stopped = True
         for shard in self._shards.values():
             shard.stop()
         self._shards.clear()
@@ -69,6 +72,8 @@ class GroupCoordinator:
         shard = self._shards.get(index)
         if shard is not None and shard.state is ShardState.ACTIVE:
             return shard.submit(request, body)
+        if self._is_stopped:
+            return refuse(request, body, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if index in self._failed:
             return refuse(request, body, ErrorCode.NOT_COORDINATOR)
         if self._is_loading(index):

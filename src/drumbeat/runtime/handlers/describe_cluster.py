@@ -10,15 +10,18 @@ from drumbeat.runtime.authorized import CLUSTER_OPERATIONS, NOT_ASKED
 from drumbeat.runtime.broker import Broker
 from drumbeat.runtime.requests import Request
 
-BROKERS = 1  # endpoint type; 2 asks for controllers, which only a controller listener answers
+BROKERS, CONTROLLERS = 1, 2  # endpoint types; only a controller's listener answers the second
 
 
 def handle(
     broker: Broker, request: Request, body: DescribeClusterRequest
 ) -> DescribeClusterResponse:
     if body.endpoint_type != BROKERS:
+        is_known = body.endpoint_type == CONTROLLERS
         return DescribeClusterResponse(
-            error_code=ErrorCode.MISMATCHED_ENDPOINT_TYPE,
+            error_code=ErrorCode.MISMATCHED_ENDPOINT_TYPE
+            if is_known
+            else ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
             error_message="this is a broker's listener; ask for endpoint type 1",
             endpoint_type=BROKERS,
         )

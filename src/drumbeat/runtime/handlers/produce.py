@@ -11,8 +11,9 @@ from drumbeat.protocol.apis.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from drumbeat.protocol.errors import ErrorCode
+from drumbeat.protocol.errors import ErrorCode, ProtocolError
 from drumbeat.runtime.broker import Broker
+from drumbeat.runtime.entropy import uuid_text
 from drumbeat.runtime.partition import Partition
 from drumbeat.runtime.record_validation import RefusedBatch, validate
 from drumbeat.runtime.requests import NO_RESPONSE, Deferred, Request
@@ -69,8 +70,7 @@ def _append_all(broker: Broker, request: Request, body: ProduceRequest) -> objec
         for topic in body.topic_data
     ]
     if body.acks == NO_ACKS:
-        _sync_without_waiting(appended)
-        return NO_RESPONSE
+        return _without_response(body, appended)
     return _Answer(body, appended).when_synced()
 
 
@@ -120,11 +120,22 @@ def _refused(index: int, error_code: ErrorCode, message: str | None = None) -> A
     )
 
 
-def _sync_without_waiting(appended: list[list[Appended]]) -> None:
-    for topic in appended:
-        for one in topic:
+def _without_response(body: ProduceRequest, appended: list[list[Appended]]) -> object:
+    """Close the connection if anything was refused: the only way to tell, and Kafka's."""
+    refused = []
+    for topic, answers in zip(body.topic_data, appended, strict=True):
+        for one in answers:
             if one.partition is not None:
                 one.partition.log.request_sync()
+            else:
+                refused.append((topic.name or uuid_text(topic.topic_id), one.response))
+    if refused:
+        name, response = refused[0]
+        raise ProtocolError(
+            f"Produce with acks=0 to {name}-{response.partition_index} is refused: "
+            f"{ErrorCode(response.error_code).name}"
+        )
+    return NO_RESPONSE
 
 
 def _refuse_all(body: ProduceRequest, error_code: ErrorCode) -> object:
@@ -132,7 +143,9 @@ def _refuse_all(body: ProduceRequest, error_code: ErrorCode) -> object:
         [_refused(data.partition_index, error_code) for data in topic.partition_data]
         for topic in body.topic_data
     ]
-    return NO_RESPONSE if body.acks == NO_ACKS else _Answer(body, refused).response()
+    if body.acks == NO_ACKS:
+        return _without_response(body, refused)
+    return _Answer(body, refused).response()
 
 
 class _Answer:

@@ -1,0 +1,241 @@
+"""The two brokers that are asked the same questions, with the same settings."""
+
+import asyncio
+from contextlib import ExitStack
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from interop.kafka_jars import start_kafka
+from interop.oracle.connection import Call, Client
+from interop.oracle.vocabulary import SHARED_TOPICS, Topic
+
+from drumbeat.core.java_hash import partition_for
+from drumbeat.protocol.api import Api
+from drumbeat.protocol.apis import (
+    create_topics,
+    describe_configs,
+    find_coordinator,
+    incremental_alter_configs,
+    offset_fetch,
+)
+from drumbeat.protocol.apis.create_topics import CreatableTopic, CreateTopicsRequest
+from drumbeat.protocol.apis.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+)
+from drumbeat.protocol.apis.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from drumbeat.protocol.apis.find_coordinator import FindCoordinatorRequest
+from drumbeat.protocol.apis.join_group import API as JOIN_GROUP
+from drumbeat.protocol.apis.join_group import JoinGroupRequest
+from drumbeat.protocol.apis.offset_fetch import OffsetFetchRequest
+from drumbeat.protocol.errors import ErrorCode
+from drumbeat.runtime.config import load_config
+from drumbeat.runtime.coordinator.group_coordinator import GroupCoordinator
+from drumbeat.runtime.coordinator.shard import Environment, Shard
+from drumbeat.runtime.entropy import new_member_uuid
+from drumbeat.runtime.partition import Partition
+from drumbeat.server.node import Node, file_storage
+
+OFFSETS_PARTITIONS = 4
+SETTINGS = {
+    "node.id": "1",
+    "group.initial.rebalance.delay.ms": "0",
+    "group.min.session.timeout.ms": "100",
+    "group.max.size": "5",
+    "offsets.topic.num.partitions": str(OFFSETS_PARTITIONS),
+}
+# How quickly the metadata log is written is nobody's business but Kafka's.
+KAFKA_SETTINGS = SETTINGS | {"controller.quorum.append.linger.ms": "0"}
+
+HOUSEKEEPER = "housekeeper"  # the client id of requests that are no part of a sequence
+BARRIER_TOPIC = "barrier"
+TOPIC_RESOURCE = 2
+DRAW_TIMEOUT_S = 5.0
+POLL_S = 0.002
+
+
+class Kafka:
+    name = "Apache Kafka"
+
+    def __init__(self, data_dir: Path) -> None:
+        self._data_dir = data_dir
+        self._process = ExitStack()
+        self._barrier = Barrier()
+        self.port = 0
+        self.topic_ids: dict[Topic, bytes] = {}
+
+    async def start(self) -> None:
+        servers = await asyncio.to_thread(
+            self._process.enter_context, start_kafka(self._data_dir, KAFKA_SETTINGS)
+        )
+        self.port = int(servers.rsplit(":", 1)[1])
+
+    async def stop(self) -> None:
+        await asyncio.to_thread(self._process.close)
+
+    async def set_up(self) -> None:
+        client = Client("127.0.0.1", self.port)
+        self.topic_ids = await _create_shared_topics(client)
+        await _create(client, CreatableTopic(BARRIER_TOPIC, 1, 1))
+        client.close()
+        await await_coordinator(self.port)
+        await self.catch_up()
+
+    async def catch_up(self) -> None:
+        """Return when the broker has carried out all that its controller had accepted."""
+        await self._barrier.cross(self.port)
+
+
+class Barrier:
+    """Metadata changes reach a broker one after the other, each a little after its answer.
+
+    Once a change is visible, so are all before it; and once the next one is visible, the broker
+    has finished what it does about the one before. Whoever waits shares the next round.
+    """
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+        self._rounds = 0
+
+    async def cross(self, port: int) -> None:
+        rounds_begun = self._rounds
+        async with self._lock:
+            if self._rounds > rounds_begun:
+                return
+            self._rounds += 1
+            client = Client("127.0.0.1", port)
+            for change in (2 * self._rounds, 2 * self._rounds + 1):
+                await self._see_change(client, str(1_000_000 + change))
+            client.close()
+
+    async def _see_change(self, client: Client, value: str) -> None:
+        change = IncrementalAlterConfigsRequest(
+            (
+                AlterConfigsResource(
+                    TOPIC_RESOURCE, BARRIER_TOPIC, (AlterableConfig("retention.ms", 0, value),)
+                ),
+            )
+        )
+        await client.call(HOUSEKEEPER, incremental_alter_configs.API, 1, change)
+        question = DescribeConfigsRequest(
+            (DescribeConfigsResource(TOPIC_RESOURCE, BARRIER_TOPIC, ("retention.ms",)),)
+        )
+        while True:
+            answer = await client.call(HOUSEKEEPER, describe_configs.API, 4, question)
+            if any(config.value == value for result in answer.results for config in result.configs):
+                return
+            await asyncio.sleep(POLL_S)
+
+
+class Drumbeat:
+    name = "Drumbeat"
+
+    def __init__(self, data_dir: Path) -> None:
+        self._data_dir = data_dir
+        self._node: Node | None = None
+        self._ids = ReplayedIds()
+        self.port = 0
+        self.topic_ids: dict[Topic, bytes] = {}
+
+    async def start(self) -> None:
+        options = {"port": "0", "log.dirs": str(self._data_dir)}
+        config = load_config(None, [f"{k}={v}" for k, v in SETTINGS.items()], options).config
+        node = self._node = Node(config, await file_storage(config))
+        node.broker.groups = GroupCoordinator(node.broker, self._new_shard)
+        await node.start()
+        self.port = node.broker.advertised.port
+
+    async def stop(self) -> None:
+        if self._node is not None:
+            await self._node.stop()
+            self._node = None
+
+    async def set_up(self) -> None:
+        client = Client("127.0.0.1", self.port)
+        self.topic_ids = await _create_shared_topics(client)
+        client.close()
+        await await_coordinator(self.port)
+
+    async def catch_up(self) -> None:
+        """It has, when it answers."""
+
+    async def join(
+        self, client: Client, client_id: str, version: int, body: JoinGroupRequest, uuid: str | None
+    ) -> Call:
+        """JoinGroup; a new member's id will end with `uuid`."""
+        return await self._ids.join(client, client_id, version, body, uuid)
+
+    def _new_shard(self, index: int, partition: Partition, environment: Environment) -> Shard:
+        return Shard(index, partition, environment._replace(new_id=self._ids.draw))
+
+
+class ReplayedIds:
+    """Gives members the ids that Kafka has given them.
+
+    Leaders are elected, and members listed, in the order of a hash table of their ids. With the
+    same ids on both sides that order can be compared like everything else.
+    """
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+        self._uuid: str | None = None
+        self._drawn: asyncio.Future[None] | None = None
+
+    async def join(
+        self, client: Client, client_id: str, version: int, body: JoinGroupRequest, uuid: str | None
+    ) -> Call:
+        async with self._lock:
+            self._uuid = uuid
+            self._drawn = asyncio.get_running_loop().create_future()
+            call = await client.begin(client_id, JOIN_GROUP, version, body)
+            # A request that is refused early draws nothing.
+            await asyncio.wait(
+                [self._drawn, call.result],
+                timeout=DRAW_TIMEOUT_S,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            return call
+
+    def draw(self) -> str:
+        if self._drawn is not None and not self._drawn.done():
+            self._drawn.set_result(None)
+        return self._uuid or new_member_uuid()
+
+
+async def await_coordinator(port: int) -> None:
+    """Return when every partition of the offsets topic is there and loaded."""
+    client = Client("127.0.0.1", port)
+    groups = (f"group-{number}" for number in count())
+    missing = set(range(OFFSETS_PARTITIONS))
+    while missing:
+        group_id = next(groups)
+        missing.discard(partition_for(group_id, OFFSETS_PARTITIONS))
+        await _answers(client, find_coordinator.API, 3, FindCoordinatorRequest(group_id))
+        await _answers(client, offset_fetch.API, 7, OffsetFetchRequest(group_id))
+    client.close()
+
+
+async def _answers(client: Client, api: Api, version: int, body: Any) -> None:
+    while (await client.call(HOUSEKEEPER, api, version, body)).error_code:
+        await asyncio.sleep(POLL_S)
+
+
+async def _create_shared_topics(client: Client) -> dict[Topic, bytes]:
+    return {
+        topic: await _create(client, CreatableTopic(name, partitions, 1))
+        for topic, (name, partitions) in SHARED_TOPICS.items()
+    }
+
+
+async def _create(client: Client, topic: CreatableTopic) -> bytes:
+    api: Api = create_topics.API
+    answer = await client.call(HOUSEKEEPER, api, 7, CreateTopicsRequest((topic,)))
+    (created,) = answer.topics
+    assert created.error_code == ErrorCode.NONE, created
+    topic_id: bytes = created.topic_id
+    return topic_id

@@ -1,0 +1,39 @@
+"""Where Drumbeat answers otherwise than Apache Kafka 4.3, and why.
+
+The same rows stand in docs/protocol-support.md. A row that sequences can run into says how to
+recognise it; everything that no row recognises is a bug.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from interop.oracle.connection import Call
+from interop.oracle.normal import Difference
+from interop.oracle.vocabulary import Step
+
+from drumbeat.protocol.errors import ErrorCode
+
+
+class Row(NamedTuple):
+    api: str
+    kafka: str
+    here: str
+    why: str
+    recognise: Callable[[Step, Difference], bool] | None = None
+
+
+ROWS: tuple[Row, ...] = ()
+
+
+def is_known(step: Step, difference: Difference) -> bool:
+    return any(row.recognise is not None and row.recognise(step, difference) for row in ROWS)
+
+
+def is_silence_known(drumbeat: Call, later: Call) -> bool:
+    """JoinGroup and SyncGroup of a member that has sent the same again since."""
+    return (
+        drumbeat.is_done
+        and getattr(drumbeat.result.result(), "error_code", 0) == ErrorCode.REBALANCE_IN_PROGRESS
+        and later.api is drumbeat.api
+        and later.body.member_id == drumbeat.body.member_id
+    )
