@@ -29,7 +29,7 @@ def vote(stage: Stage) -> None:
         stage.expect(ProtocolName=call.response.protocol_name)
 
 
-def _map_order(member_ids: list[str]) -> list[str]:
+def map_order(member_ids: list[str]) -> list[str]:
     """As Java's HashMap has them while there are at most 12: 16 buckets, each in its own order."""
 
     def bucket(member_id: str) -> int:
@@ -53,12 +53,12 @@ def order_of_members(stage: Stage) -> None:
         clients = WireClients(stage.coordinator, f"order-{number}")
         joined = _five_members(clients)
         answer = clients.join(joined[0], 3, "a").response
-        in_order += [member.member_id for member in answer.members] == _map_order(joined)
+        in_order += [member.member_id for member in answer.members] == map_order(joined)
         described = [member.member_id for member in clients.describe().members]
-        described_in_order += described == _map_order(joined)
+        described_in_order += described == map_order(joined)
         clients.leave(joined[0])
         calls = [clients.join(member_id, 3) for member_id in joined[1:]]
-        led_by_the_first += calls[0].response.leader == _map_order(joined[1:])[0]
+        led_by_the_first += calls[0].response.leader == map_order(joined[1:])[0]
     stage.expect(
         groups=groups,
         members_in_map_order=in_order,
@@ -75,7 +75,7 @@ def order_of_leaders(stage: Stage) -> None:
         joined = _five_members(clients, rebalance_timeout_ms=150)
         changed = {"protocols": protocols("range", "rr"), "rebalance_timeout_ms": 150}
         calls = [clients.join(member_id, 3, **changed) for member_id in joined[1:]]
-        led_by_the_first += calls[0].response.leader == _map_order(joined[1:])[0]
+        led_by_the_first += calls[0].response.leader == map_order(joined[1:])[0]
     stage.expect(groups=groups, new_leader_first_in_map_order=led_by_the_first)
 
 

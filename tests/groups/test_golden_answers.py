@@ -48,22 +48,18 @@ def test_scene(played, golden_broker, own_broker):
 def test_timed_scenes(module, golden_broker, tmp_path):
     """All of them at the same time: what they do is wait."""
 
-    def run(played: Played) -> str | None:
-        with golden(tmp_path / str(played), played.settings) as (servers, topics):
-            with WireCoordinator(servers) as coordinator:
-                try:
-                    play(played, coordinator, topics)
-                except AssertionError as problem:
-                    problem.add_note(f"in {played}")
-                    raise
-        return None
+    def run(played: Played) -> None:
+        folder = tmp_path / str(played)
+        with golden(folder, played.settings) as broker, WireCoordinator(broker[0]) as coordinator:
+            play(played, coordinator, broker[1])
 
     scenes = module.script.scenes
     with ThreadPoolExecutor(len(scenes)) as pool:
         runs = [pool.submit(run, played) for played in scenes]
-    problems = [problem for done in runs if (problem := done.exception())]
-    if problems:
-        raise BaseExceptionGroup("timed scenes", problems)
+    problems = {str(played): done.exception() for played, done in zip(scenes, runs, strict=True)}
+    failed = {name: problem for name, problem in problems.items() if problem is not None}
+    if failed:
+        raise BaseExceptionGroup(", ".join(failed), list(failed.values()))
 
 
 @pytest.mark.parametrize("played", scenes_restart.script.scenes, ids=str)

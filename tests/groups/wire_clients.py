@@ -9,9 +9,11 @@ from drumbeat.protocol.apis.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from drumbeat.protocol.apis.offset_fetch import OffsetFetchRequest
-from groups.wire_coordinator import WireCoordinator
+from groups.wire_coordinator import WireCall, WireCoordinator
 from support.groups import Clients
 
+IDS_REQUIRED_SINCE = 4  # JoinGroup
+PROTOCOL_NAMED_SINCE = 5  # SyncGroup
 # Topic, partition, offset, leader epoch, metadata.
 Offset = tuple[str, int, int, int, str]
 
@@ -19,11 +21,42 @@ Offset = tuple[str, int, int, int, str]
 class WireClients(Clients):
     coordinator: WireCoordinator
 
+    def __init__(
+        self, coordinator: WireCoordinator, group_id: str, protocol_type: str = "consumer"
+    ) -> None:
+        super().__init__(coordinator, group_id)
+        self.protocol_type = protocol_type
+
+    def join(
+        self, member_id: str = "", version: int = 9, client_id: str = "cl", **fields: Any
+    ) -> WireCall:
+        fields = {"protocol_type": self.protocol_type, **fields}
+        return super().join(member_id, version, client_id, **fields)
+
+    def sync(
+        self,
+        member_id: str,
+        generation_id: int,
+        plan: dict[str, bytes] | None = None,
+        version: int = 5,
+        **fields: Any,
+    ) -> WireCall:
+        if version >= PROTOCOL_NAMED_SINCE:
+            fields = {"protocol_type": self.protocol_type, **fields}
+        return super().sync(member_id, generation_id, plan, version, **fields)
+
     @property
     def live(self) -> Any:
         members = {member.member_id: member for member in self.describe().members}
         generation_id = self.coordinator.generations.get(self.group_id, 0)
         return SimpleNamespace(members=members, generation_id=generation_id)
+
+    def enter(self, client_id: str = "cl", version: int = 9, **fields: Any) -> WireCall:
+        """A new dynamic member. From version 4 on the first answer comes at once, if not soon."""
+        call = self.join("", version, client_id, **fields)
+        if version < IDS_REQUIRED_SINCE or call.error_code != 79:
+            return call
+        return self.join(call.response.member_id, version, client_id, **fields)
 
     def enter_static(self, *instance_ids: str, version: int = 9, **fields: Any) -> list[str]:
         """CompletingRebalance with these members; the first one leads."""

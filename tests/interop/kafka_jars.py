@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from support.ports import free_ports
 from support.waiting import wait_until
 
 KAFKA_VERSION = "4.3.1"
@@ -71,7 +72,7 @@ def start_kafka(data_dir: Path, settings: Mapping[str, str] | None = None) -> It
 
     A directory that a broker has used before is opened again, with all that is in it.
     """
-    port, controller_port = _free_ports(2)
+    port, controller_port = free_ports(2)
     properties = data_dir / "server.properties"
     first_time = not properties.exists()
     data_dir.mkdir(parents=True, exist_ok=True)
@@ -113,14 +114,6 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-
-
-def _free_ports(count: int) -> list[int]:
-    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [probe.getsockname()[1] for probe in probes]
-    for probe in probes:
-        probe.close()
-    return ports
 
 
 # -- the jars ------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -97,6 +98,39 @@ def test_a_mark_does_not_hide_a_torn_end(tmp_path, cut):
     end_offset, notes = asyncio.run(scenario())
     assert end_offset == 29 if cut < 70 else end_offset == 28
     assert "torn batch" in notes[0]
+
+
+def test_a_mark_does_not_hide_a_spoiled_end(tmp_path):
+    asyncio.run(fill(tmp_path, SETTINGS))
+    path = tmp_path / str(TP) / segment_files(tmp_path / str(TP))[-1]
+    flip(path, path.stat().st_size - 3)
+
+    async def scenario():
+        async with LocalStore(tmp_path) as store:
+            log = await store.acquire(TP, SETTINGS)
+            return log.end_offset, log.notes
+
+    end_offset, notes = asyncio.run(scenario())
+    assert end_offset == 29
+    assert "CRC" in notes[0]
+
+
+@pytest.mark.parametrize("byte", [3, 7])
+@pytest.mark.parametrize("entry", [0, -1])
+def test_a_mark_does_not_make_wrong_entries_right(tmp_path, byte, entry):
+    """An offset or a position that could be true and is not, first or last in the index."""
+    dense = replace(SETTINGS, index_interval_bytes=100)
+    asyncio.run(fill(tmp_path, dense))
+    path = tmp_path / str(TP) / segment_files(tmp_path / str(TP), ".index")[-1]
+    flip(path, byte if entry == 0 else path.stat().st_size - 8 + byte)
+
+    async def scenario():
+        async with LocalStore(tmp_path) as store:
+            log = await store.acquire(TP, dense)
+            for offset in range(30):
+                assert next(log.batches_from(offset)).header.base_offset == offset
+
+    asyncio.run(scenario())
 
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex"])

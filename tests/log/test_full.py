@@ -84,6 +84,32 @@ def test_a_disk_that_fills_up_at_any_byte_leaves_no_trace_of_the_commit(tmp_path
     assert asyncio.run(scenario()) == list(enumerate([b"kept", *values]))
 
 
+def test_refused_commits_leave_no_trace_in_the_indexes(tmp_path):
+    """An index built between failures equals one that never saw any."""
+
+    async def scenario(directory, failures):
+        disk = FaultyDisk()
+        async with LocalStore(directory, disk=disk) as store:
+            log = await store.acquire(TP, replace(SETTINGS, index_interval_bytes=100))
+            for number in range(20):
+                for _ in range(failures):
+                    disk.bytes_left = 10
+                    for size in (300, 7, 150):
+                        append(log, b"x" * size, timestamps=[9999])
+                    with pytest.raises(LogFull):
+                        await log.sync()
+                    disk.bytes_left = None
+                await write(log, b"%d" % number * 10, timestamps=[1000 + number])
+                assert log.max_timestamp() == (1000 + number, number)
+            assert [offset for offset, _ in contents(log)] == list(range(20))
+        found = files(directory)
+        return {name: data for name, data in found.items() if name.endswith("index")}
+
+    undisturbed = asyncio.run(scenario(tmp_path / "a", 0))
+    assert asyncio.run(scenario(tmp_path / "b", 2)) == undisturbed
+    assert all(undisturbed.values())
+
+
 def without_indexes(found):
     return {name: data for name, data in found.items() if not name.endswith("index")}
 

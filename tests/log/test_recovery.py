@@ -213,7 +213,17 @@ def test_a_closed_segment_that_is_missing_is_reported_when_it_is_read(many):
     asyncio.run(scenario())
 
 
+def shift(path):
+    """Entries that could be true and are not: the last number of each is one too large."""
+    size = 8 if path.suffix == ".index" else 12
+    data = bytearray(path.read_bytes())
+    for position in range(size - 1, len(data), size):
+        data[position] += 1
+    path.write_bytes(data)
+
+
 DAMAGES = {
+    "shifted": shift,
     "missing": os.unlink,
     "empty": lambda path: path.write_bytes(b""),
     "odd size": lambda path: path.write_bytes(path.read_bytes() + b"\0"),

@@ -70,9 +70,7 @@ def await_value(wire, name, key, value, kind=TOPIC):
 @pytest.mark.parametrize("version", DESCRIBE_CONFIGS.versions)
 def test_a_topics_configs_and_where_they_come_from(wire, version):
     topic = create_topic(wire, retention_ms="1234")
-    error_code, configs = describe(
-        wire, TOPIC, topic.name, version=version, include_synonyms=True
-    )
+    error_code, configs = describe(wire, TOPIC, topic.name, version=version, include_synonyms=True)
     assert error_code == NONE
     retention = configs["retention.ms"]
     assert (retention.value, retention.config_source) == ("1234", TOPIC_CONFIG)
@@ -100,9 +98,7 @@ def test_chosen_keys_only(wire, version):
 def test_documentation_is_told_if_asked_for(wire):
     topic = create_topic(wire)
     for asked in (True, False):
-        _, configs = describe(
-            wire, TOPIC, topic.name, "retention.ms", include_documentation=asked
-        )
+        _, configs = describe(wire, TOPIC, topic.name, "retention.ms", include_documentation=asked)
         assert bool(configs["retention.ms"].documentation) == asked
 
 

@@ -74,19 +74,19 @@ def test_by_timestamp(wire, topic, version, asked, offset, timestamp):
 
 SPECIAL = [
     # name, first version, offset and timestamp of the filled and of the empty partition
-    (LATEST, 0, (8, -1), (0, -1)),
-    (EARLIEST, 0, (0, -1), (0, -1)),
-    (MAX_TIMESTAMP, 7, (4, 30), (-1, -1)),
-    (EARLIEST_LOCAL, 8, (0, -1), (0, -1)),
-    (LATEST_TIERED, 9, (-1, -1), (-1, -1)),
-    (EARLIEST_PENDING_UPLOAD, 11, (-1, -1), (-1, -1)),
+    (LATEST, 0, ((8, -1), (0, -1))),
+    (EARLIEST, 0, ((0, -1), (0, -1))),
+    (MAX_TIMESTAMP, 7, ((4, 30), (-1, -1))),
+    (EARLIEST_LOCAL, 8, ((0, -1), (0, -1))),
+    (LATEST_TIERED, 9, ((-1, -1), (-1, -1))),
+    (EARLIEST_PENDING_UPLOAD, 11, ((-1, -1), (-1, -1))),
 ]
 
 
 @pytest.mark.parametrize("version", LIST_OFFSETS.versions)
-@pytest.mark.parametrize(("special", "since", "filled", "empty"), SPECIAL)
-def test_special_timestamps(wire, topic, version, special, since, filled, empty):
-    for partition, expected in ((0, filled), (1, empty)):
+@pytest.mark.parametrize(("special", "since", "found"), SPECIAL)
+def test_special_timestamps(wire, topic, version, special, since, found):
+    for partition, expected in enumerate(found):
         answer = ask(wire, version, topic.name, partition, timestamp=special)
         if version >= since:
             assert answer[:3] == (NONE, *expected)

@@ -11,7 +11,6 @@ from drumbeat.protocol.apis import api_versions, create_topics, fetch, metadata,
 from drumbeat.protocol.apis.api_versions import ApiVersionsRequest
 from drumbeat.protocol.apis.create_topics import CreatableTopic, CreateTopicsRequest
 from drumbeat.protocol.apis.metadata import MetadataRequest
-from drumbeat.server.connection import REQUESTS_PER_TURN
 from support.data_topics import (
     batch,
     create_topic,
@@ -79,7 +78,7 @@ def test_pipelined_requests_of_all_kinds_are_answered_in_order(seed, cluster, wi
         (fetch.API, 12, lambda: fetch_request(topic, max_wait_ms=5, min_bytes=1 << 20)),
         (create_topics.API, 5, new_topic),
     ]
-    count = 5 * REQUESTS_PER_TURN
+    count = 150
     data = b"".join(
         request_frame(api, version, body(), correlation_id)
         for correlation_id, (api, version, body) in enumerate(rng.choices(kinds, k=count))

@@ -5,7 +5,7 @@ It outlives the nodes. A node reaches it through a `Mount`, which is gone once t
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from drumbeat.log.errors import AppendFailed, Fenced, LogFull
@@ -15,9 +15,12 @@ from drumbeat.log.port import Durability, LogSettings, PartitionLog, TopicPartit
 from drumbeat.runtime.topics import CONSUMER_OFFSETS, Topic
 
 
-@dataclass
+STALL_MS = 60_000.0
+
+
+@dataclass(frozen=True)
 class DiskHabits:
-    """How badly the disk behaves; all of it can change while it runs."""
+    """How badly the disk behaves."""
 
     sync_ms: tuple[float, float] = (0.2, 2.0)
     slow_sync_ms: tuple[float, float] = (50.0, 3_000.0)
@@ -66,6 +69,10 @@ class Disk(MemoryStore):
     def habits(self) -> DiskHabits:
         return self.random_faults.habits
 
+    def stall(self) -> None:
+        """Syncs begin and do not end, until somebody sets other habits."""
+        self.random_faults.habits = replace(self.habits, sync_ms=(STALL_MS, STALL_MS))
+
     def crash(self) -> tuple[int, int]:
         """Power goes. Of what was not synced any number of whole batches may be there, in order.
 
@@ -73,6 +80,7 @@ class Disk(MemoryStore):
         """
         unsynced = survived = 0
         for log in list(self._held.values()):
+            log.listen(None, None)  # whoever would be told is dead
             batches = unsynced_batches(log)
             kept = self._rng.randint(0, len(batches))
             log._partition.store(batches[:kept], log.settings)
@@ -100,6 +108,9 @@ class TopicFolder:
 
     def __init__(self) -> None:
         self._topics: dict[str, Topic] = {}
+
+    def get(self, name: str) -> Topic | None:
+        return self._topics.get(name)
 
     def load(self) -> list[Topic]:
         return list(self._topics.values())

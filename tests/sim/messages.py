@@ -61,7 +61,7 @@ def commit_request(
     asked = tuple(
         OffsetCommitRequestTopic(
             name=name,
-            topic_id=topics.ids.get(name, NULL_UUID) if uses_ids else NULL_UUID,
+            topic_id=topics.topic_id(name) if uses_ids else NULL_UUID,
             partitions=tuple(
                 OffsetCommitRequestPartition(tp[1], *positions[tp]) for tp in partitions
             ),
@@ -112,7 +112,7 @@ def fetch_request(
         single = asked and [OffsetFetchRequestTopic(t, tuple(p for _, p in ps)) for t, ps in asked]
         return OffsetFetchRequest(group_id, None if single is None else tuple(single))
     several = asked and [
-        OffsetFetchRequestTopics(t, topics.ids.get(t, NULL_UUID), tuple(p for _, p in ps))
+        OffsetFetchRequestTopics(t, topics.topic_id(t), tuple(p for _, p in ps))
         for t, ps in asked
     ]
     group = OffsetFetchRequestGroup(

@@ -239,6 +239,10 @@ class ServerTransport(asyncio.Transport):
         self._connection = None
         self._is_closing = True
 
+    def sever(self) -> None:
+        """The node dies."""
+        self._channel.cut()
+
     # -- from the Connection ---------------------------------------------------------------------
 
     def write(self, data: Any) -> None:

@@ -6,8 +6,9 @@ cut off from network and disk, so that nothing they still do can be seen.
 
 import asyncio
 import contextvars
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from sim.disk import Disk, Mount
 from sim.network import Door, ServerTransport
@@ -113,19 +114,30 @@ class Node:
         """Everything but the disk is gone, and of the disk what was not synced, or most of it."""
         self._listener = None
         for transport in self._channels:
-            transport.channel.cut()
+            transport.sever()
         assert self._mount is not None
         self._mount.unmount()
         self._machine.watcher.crashed(*self._machine.disk.crash())
+        for shard in self.broker.groups.active_shards() if self.broker else ():
+            shard.stop()
         self._die()
 
     def _die(self) -> None:
         for transport in self._channels:
-            transport.channel.cut()
+            transport.sever()
         self._channels = []
         for task in list(self._tasks):
             task.cancel()
         self._tasks.clear()
+
+    async def run(self, work: Callable[[Broker], Coroutine[Any, Any, object]]) -> None:
+        """Have the node do something by itself. It comes to nothing if the node dies meanwhile."""
+        assert self.broker is not None
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(work(self.broker), context=self.context)
+        await asyncio.wait([task])
+        if not task.cancelled():
+            task.result()
 
     # -- for the network -------------------------------------------------------------------------
 

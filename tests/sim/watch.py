@@ -23,6 +23,8 @@ from drumbeat.runtime.coordinator.shard import Environment, Shard
 from drumbeat.runtime.partition import Partition
 from drumbeat.runtime.topics import CONSUMER_OFFSETS
 
+Job = Callable[..., Iterable[Outcome]]
+
 
 class Verdict:
     """The first law that was broken, what was seen on the way, and what happened when."""
@@ -67,6 +69,9 @@ class Checker:
 
     def stepped(self, shard: Shard, ledger: Ledger) -> None:
         """A decision has been carried out."""
+
+    def working(self, shard: Shard, ledger: Ledger, job: Job) -> None:
+        """A periodic job begins."""
 
     def arrived(self, operation: Operation) -> None:
         """A request is at the door."""
@@ -164,6 +169,10 @@ class Watch:
         for checker in self.checkers:
             checker.stepped(shard, self.ledgers[shard.index])
 
+    def working(self, shard: Shard, job: Job) -> None:
+        for checker in self.checkers:
+            checker.working(shard, self.ledgers[shard.index], job)
+
     def told(self, events: Iterable[GroupEvent]) -> None:
         for event in events:
             self.verdict.note(f"EVENT {event.type} {event.group_id} {dict(event.fields)}")
@@ -197,6 +206,11 @@ class WatchedShard(Shard):
         if self._is_watched:
             self._watch.loaded(self, durable)
         super().activate(durable)
+
+    def run(self, job: Job, *arguments: Any) -> Iterable[None]:
+        if self._is_watched:
+            self._watch.working(self, job)
+        return super().run(job, *arguments)
 
     def _carry_out(self, context: Context, outcome: Outcome) -> None:
         super()._carry_out(context, outcome)

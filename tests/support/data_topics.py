@@ -1,6 +1,6 @@
 """Creating, writing and reading data topics with raw frames, at any version."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import count
 from typing import Any, NamedTuple
 

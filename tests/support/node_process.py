@@ -70,7 +70,11 @@ class NodeProcess:
         """Returns when it serves."""
         with self.logs.open("ab") as logs:
             self._process = subprocess.Popen(self._arguments, stdout=subprocess.PIPE, stderr=logs)
-        self.ready = self._read_lines(3)
+        try:
+            self.ready = self._read_lines(3)
+        except BaseException:
+            self.kill()
+            raise
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Ask it to stop; its exit code."""

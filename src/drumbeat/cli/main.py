@@ -39,6 +39,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
+    pretty_exceptions_enable=False,  # a traceback belongs into the log as it is, without values
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

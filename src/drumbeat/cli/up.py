@@ -1,6 +1,7 @@
 """drumbeat up: one node, until SIGTERM or Ctrl-C."""
 
 import asyncio
+import errno
 import logging
 import os
 import signal
@@ -138,15 +139,18 @@ async def _open_storage(config: BrokerConfig, *, memory: bool) -> "Storage":
         return memory_storage(config)
     try:
         return await file_storage(config)
-    except OSError as problem:
-        raise StartError(_unusable(config.log_dir, problem)) from problem
+    except (OSError, LogError) as problem:
+        refusal = problem if isinstance(problem, OSError) else problem.__cause__
+        if not isinstance(refusal, OSError):
+            raise
+        raise StartError(_unusable(config.log_dir, refusal)) from problem
 
 
-def _unusable(directory: str, problem: OSError) -> str:
-    return (
-        f"cannot keep data in {os.path.abspath(directory)}: {problem.strerror or problem}; "
-        "choose another directory with --data, or none with --memory"
-    )
+def _unusable(directory: str, refusal: OSError) -> str:
+    path, reason = os.path.abspath(directory), refusal.strerror or refusal
+    is_full = refusal.errno in (errno.ENOSPC, errno.EDQUOT)
+    advice = "free some space" if is_full else "choose another directory with --data"
+    return f"cannot keep data in {path}: {reason}; {advice}, or keep none with --memory"
 
 
 def _tell_ready(bootstrap_servers: str, directory: str, *, memory: bool) -> None:

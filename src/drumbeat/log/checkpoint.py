@@ -1,8 +1,9 @@
 """Kafka's checkpoint files: a version line, a count line, then one entry per line, as text.
 
 `leader-epoch-checkpoint` in each partition's directory is also our epoch file. The start offset
-is kept per partition, in a file of the same name and form that Kafka keeps one level up for all
-partitions: its owner alone writes it, and a directory that Kafka wrote is still understood.
+and the cleaned offset are kept per partition, in files of the same name and form that Kafka keeps
+one level up for all partitions: the owner alone writes them. Of a directory that Kafka wrote the
+start offset is taken over; what Kafka had cleaned is cleaned again, which does no harm.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from typing import NoReturn
 
 from drumbeat.log.errors import CorruptLog
 from drumbeat.log.files import Disk, read_file, write_file_atomically
-from drumbeat.log.names import EPOCHS, START_OFFSET
+from drumbeat.log.names import CLEANED_OFFSET, EPOCHS, START_OFFSET
 from drumbeat.log.port import EpochEntry, TopicPartition
 
 _VERSION = "0"
 _ADVICE = {
     EPOCHS: "restore it from a copy, or remove it: it is rebuilt from the batches in the log",
     START_OFFSET: "restore it from a copy, or remove it: the log then starts at its first segment",
+    CLEANED_OFFSET: "remove it: the log is then compacted from its beginning",
 }
 
 
@@ -42,7 +44,27 @@ def write_epochs(disk: Disk, directory: str, entries: Sequence[EpochEntry]) -> N
 
 def read_start_offset(directory: str, topic_partition: TopicPartition) -> int | None:
     """The start offset recorded in this directory (a partition's, or Kafka's data directory)."""
-    path = os.path.join(directory, START_OFFSET)
+    return _read_offset(os.path.join(directory, START_OFFSET), topic_partition)
+
+
+def write_start_offset(
+    disk: Disk, directory: str, topic_partition: TopicPartition, offset: int
+) -> None:
+    _write_offset(disk, os.path.join(directory, START_OFFSET), topic_partition, offset)
+
+
+def read_cleaned_offset(directory: str, topic_partition: TopicPartition) -> int:
+    """Where the part of the log begins that no compaction has seen."""
+    return _read_offset(os.path.join(directory, CLEANED_OFFSET), topic_partition) or 0
+
+
+def write_cleaned_offset(
+    disk: Disk, directory: str, topic_partition: TopicPartition, offset: int
+) -> None:
+    _write_offset(disk, os.path.join(directory, CLEANED_OFFSET), topic_partition, offset)
+
+
+def _read_offset(path: str, topic_partition: TopicPartition) -> int | None:
     topic, partition = topic_partition
     try:
         for line in _read(path) or ():
@@ -54,11 +76,9 @@ def read_start_offset(directory: str, topic_partition: TopicPartition) -> int | 
     return None
 
 
-def write_start_offset(
-    disk: Disk, directory: str, topic_partition: TopicPartition, offset: int
-) -> None:
+def _write_offset(disk: Disk, path: str, topic_partition: TopicPartition, offset: int) -> None:
     line = f"{topic_partition.topic} {topic_partition.partition} {offset}"
-    _write(disk, os.path.join(directory, START_OFFSET), [line])
+    _write(disk, path, [line])
 
 
 def _read(path: str) -> list[str] | None:

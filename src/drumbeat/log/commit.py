@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from drumbeat.log.files import (
     FULL_ERRNOS,
@@ -17,6 +17,9 @@ from drumbeat.log.files import (
     write_file,
 )
 from drumbeat.log.growing import GrowingSegment, StagedWrite
+
+# Above this, writing twice costs more than a sync of its own.
+SMALL_BYTES_MAX: Final = 64 << 10
 
 
 class CommitFailure(NamedTuple):
@@ -38,23 +41,49 @@ class Commit:
         self._disk = disk
         self._created: list[GrowingSegment] = []
 
+    @property
+    def is_small(self) -> bool:
+        """Whether a journal may carry it: one piece, into a segment that stays open."""
+        if len(self.writes) != 1 or self.writes[0].is_closed:
+            return False
+        return 0 < sum(map(len, self.writes[0].buffers)) <= SMALL_BYTES_MAX
+
     def run(self) -> CommitFailure | None:
         """Make it durable; on failure take it back and say what went wrong."""
+        return self.write(is_synced=True)
+
+    def write(self, *, is_synced: bool) -> CommitFailure | None:
+        """Write it, and sync it unless a journal makes it durable."""
         try:
-            self._write()
+            self._write(is_synced)
         except OSError as error:
             is_full = error.errno in FULL_ERRNOS and not isinstance(error, SyncError)
             return CommitFailure(error, self._undo() and is_full)
         return None
 
-    def _write(self) -> None:
+    def sync(self) -> CommitFailure | None:
+        """Sync what `write` left to the journal."""
+        try:
+            for write in self.writes:
+                sync_file(self._disk, descriptor(write.segment))
+        except OSError as error:
+            return self.fail(error)
+        return None
+
+    def fail(self, error: OSError) -> CommitFailure:
+        """What `write` wrote could not be made durable; take it back if the disk lets us."""
+        self._undo()
+        return CommitFailure(error, is_harmless=False)
+
+    def _write(self, is_synced: bool) -> None:
         for write in self.writes:
             segment = write.segment
             if segment.fd is None:
                 self._create(segment)
             if write.buffers:
                 write_all(self._disk, descriptor(segment), write.buffers, write.position)
-                sync_file(self._disk, descriptor(segment))
+                if is_synced:
+                    sync_file(self._disk, descriptor(segment))
             if write.is_closed:
                 write_indexes(self._disk, segment)
 

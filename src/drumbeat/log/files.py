@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 DIRECTORY_MODE: Final = 0o700
@@ -40,6 +40,14 @@ class Disk:
 
     def truncate(self, fd: int, size: int) -> None:
         os.ftruncate(fd, size)
+
+    def rename(self, path: str, new_path: str) -> None:
+        os.rename(path, new_path)
+
+    def remove(self, path: str) -> None:
+        """A file that is not there is no error."""
+        with suppress(FileNotFoundError):
+            os.unlink(path)
 
 
 def sync_file(disk: Disk, fd: int) -> None:

@@ -40,8 +40,10 @@ class StagedWrite(NamedTuple):
 class GrowingSegment(Segment):
     """Staging, publishing and restoring happen on the event loop only."""
 
-    def __init__(self, directory: str, base_offset: int, settings: LogSettings) -> None:
-        super().__init__(directory, base_offset)
+    def __init__(
+        self, directory: str, base_offset: int, settings: LogSettings, suffix: str = ""
+    ) -> None:
+        super().__init__(directory, base_offset, suffix)
         self.offset_index.hold()
         self.time_index.hold()
         self.is_closed = False

@@ -40,10 +40,6 @@ class _Index:
         self._buffer: bytearray | None = None
 
     @property
-    def is_in_memory(self) -> bool:
-        return self._buffer is not None
-
-    @property
     def size(self) -> int:
         """Bytes held in memory; none once the index is in its file."""
         return 0 if self._buffer is None else len(self._buffer)

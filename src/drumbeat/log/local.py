@@ -28,9 +28,9 @@ from drumbeat.log.port import (
     TopicPartition,
 )
 from drumbeat.log.retention import expired_segments
+from drumbeat.log.rounds import CommitRounds
 from drumbeat.log.segment import Segment
 from drumbeat.log.segments import Segments
-from drumbeat.log.workers import Workers
 from drumbeat.protocol.record_batch import BatchHeader
 
 T = TypeVar("T")
@@ -57,7 +57,7 @@ class LocalPartitionLog(OwnedLog):
         self,
         opened: OpenedPartition,
         settings: LogSettings,
-        workers: Workers,
+        rounds: CommitRounds,
         on_closed: Callable[[LocalPartitionLog, bool], None],
     ) -> None:
         super().__init__(
@@ -71,8 +71,9 @@ class LocalPartitionLog(OwnedLog):
         self._lock = opened.lock
         self._segments = opened.segments
         self._notes = opened.notes
-        self._disk = workers.disk
-        self._workers = workers
+        self._rounds = rounds
+        self._workers = rounds.workers
+        self._disk = rounds.workers.disk
         self._on_closed = on_closed
         self._maintenance = asyncio.Lock()  # retention, deletion and release, one at a time
 
@@ -98,13 +99,7 @@ class LocalPartitionLog(OwnedLog):
 
     def _begin_commit(self) -> None:
         commit = Commit(self._disk, self._segments.take())
-        loop = asyncio.get_running_loop()
-        self._workers.executor.submit(self._run_commit, commit, loop)
-
-    def _run_commit(self, commit: Commit, loop: asyncio.AbstractEventLoop) -> None:
-        """In a worker thread."""
-        failure = commit.run()
-        loop.call_soon_threadsafe(self._end_commit, commit, failure)
+        self._rounds.enqueue(commit, lambda failure: self._end_commit(commit, failure))
 
     def _end_commit(self, commit: Commit, failure: CommitFailure | None) -> None:
         if failure is None:

@@ -14,12 +14,16 @@ from drumbeat.log.port import TopicPartition
 LOG_SUFFIX: Final = ".log"
 INDEX_SUFFIX: Final = ".index"
 TIME_INDEX_SUFFIX: Final = ".timeindex"
-SWAP_SUFFIX: Final = ".swap"
+CLEANED_SUFFIX: Final = ".cleaned"  # a compaction at work: worth nothing
+SWAP_SUFFIX: Final = ".swap"  # a compaction whose result counts, on its way to its place
 SEGMENT_SUFFIXES: Final = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX)
 
 EPOCHS: Final = "leader-epoch-checkpoint"
 START_OFFSET: Final = "log-start-offset-checkpoint"
+CLEANED_OFFSET: Final = "cleaner-offset-checkpoint"
+HISTORY: Final = "history"
 METADATA: Final = "partition.metadata"
+_CHECKPOINTS = frozenset({EPOCHS, START_OFFSET, CLEANED_OFFSET, METADATA})
 CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 LOCK: Final = ".lock"
 
@@ -29,6 +33,8 @@ _NAME_BYTES_MAX = 255  # of the file systems we meet
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _DIRECTORY = re.compile(r"([a-zA-Z0-9._-]{1,249})-(0|[1-9][0-9]{0,9})")
 _SEGMENT = re.compile(r"([0-9]{20})\.log")
+_SWAP = re.compile(r"([0-9]{20})\.log\.swap")
+_HISTORY = re.compile(r"([0-9]{20})\.([0-9]{1,16})\.log")
 _TOPIC_ID = re.compile(r"[A-Za-z0-9_-]{22}")
 # Ours and Kafka's: topic (perhaps shortened), partition, 32 hexadecimal digits.
 _DELETED = re.compile(r"[a-zA-Z0-9._-]+-[0-9]+\.[0-9a-f]{32}-delete")
@@ -89,7 +95,23 @@ def parse_segment_name(name: str) -> int | None:
     return None if match is None else int(match[1])
 
 
+def parse_swap_name(name: str) -> int | None:
+    """The base offset of a compacted .log file that is not in its place yet."""
+    match = _SWAP.fullmatch(name)
+    return None if match is None else int(match[1])
+
+
+def history_name(base_offset: int, superseded_ms: int) -> str:
+    return f"{segment_stem(base_offset)}.{superseded_ms}{LOG_SUFFIX}"
+
+
+def parse_history_name(name: str) -> tuple[int, int] | None:
+    """The base offset of a superseded segment, and when it was superseded."""
+    match = _HISTORY.fullmatch(name)
+    return None if match is None else (int(match[1]), int(match[2]))
+
+
 def is_partition_file(name: str) -> bool:
     """Whether Kafka or we write files of this name: deletion touches no other."""
     stem = name.removesuffix(".tmp")
-    return stem in (EPOCHS, START_OFFSET, METADATA) or _SEGMENT_FILE.fullmatch(name) is not None
+    return stem in _CHECKPOINTS or _SEGMENT_FILE.fullmatch(name) is not None

@@ -20,6 +20,7 @@ UNDEFINED_OFFSET: Final = -1
 UNLIMITED: Final = -1
 
 LOAD_CHUNK_BYTES: Final = 1 << 20
+NEVER_MS: Final = 2**63 - 1
 
 _DAY_MS = 24 * 60 * 60 * 1000
 
@@ -62,6 +63,50 @@ class LogSettings:
     retention_ms: int = 7 * _DAY_MS
     retention_bytes: int = UNLIMITED
     batch_bytes_max: int = 1_048_588
+    is_compacted: bool = False
+    delete_retention_ms: int = _DAY_MS  # how long compaction keeps a tombstone it has seen
+    min_cleanable_dirty_ratio: float = 0.5
+    min_compaction_lag_ms: int = 0
+    max_compaction_lag_ms: int = NEVER_MS
+    producer_id_expiration_ms: int = _DAY_MS
+    history_retention_ms: int = 0  # of superseded segments; 0 keeps none, -1 all
+
+
+class Cleanable(NamedTuple):
+    """What compaction could do for a log now, measured as Kafka's cleaner does."""
+
+    clean_bytes: int
+    cleanable_bytes: int
+    is_overdue: bool  # something has waited for longer than the log's max_compaction_lag_ms
+
+    @property
+    def dirty_ratio(self) -> float:
+        total = self.clean_bytes + self.cleanable_bytes
+        return self.cleanable_bytes / total if total else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionBudget:
+    """What one compaction may take: time of one core, traffic on the disk, memory for keys."""
+
+    cpu_share: float = 1.0
+    bytes_per_second: float = float("inf")
+    dedupe_buffer_bytes: int = 128 << 20
+
+
+class CompactionResult(NamedTuple):
+    """What one compaction did to the segments it replaced."""
+
+    segments_before: int
+    segments_after: int
+    records_before: int
+    records_after: int
+    bytes_before: int
+    bytes_after: int
+    end_offset: int  # everything below holds each key once
+
+
+UNLIMITED_BUDGET: Final = CompactionBudget()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +182,10 @@ class PartitionLog(Protocol):
     def batches_from(
         self, offset: int, *, chunk_bytes: int = LOAD_CHUNK_BYTES
     ) -> Iterator[LogBatch]:
-        """Each synced batch from the one that holds `offset` on, checked; memory stays bounded."""
+        """Each synced batch from the one that holds `offset` on, checked; memory stays bounded.
+
+        May be read in another thread. What is compacted or appended meanwhile makes no difference.
+        """
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
         """The first record whose timestamp is at least `timestamp`."""
@@ -156,6 +204,19 @@ class PartitionLog(Protocol):
 
     async def enforce_retention(self, now_ms: int) -> int:
         """Remove what the settings no longer keep; returns the number of segments removed."""
+
+    def cleanable(self, now_ms: int) -> Cleanable | None:
+        """What `compact` would begin with; None if the log is not compacted or nothing is dirty."""
+
+    async def compact(
+        self, now_ms: int, budget: CompactionBudget = UNLIMITED_BUDGET
+    ) -> CompactionResult | None:
+        """Keep the newest record of each key in the closed segments, as Kafka's cleaner does.
+
+        Original offsets stay. Atomic: a crash leaves the old segments or the new, and who reads
+        meanwhile goes on with what was there when it began. None if there was nothing to do, or
+        if release, trimming or a cancellation cut it short. Raises LogFull, CorruptLog, Fenced.
+        """
 
     async def confirm(self) -> None:
         """Return only if this handle still owns the partition; raises Fenced."""

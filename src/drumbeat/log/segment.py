@@ -1,7 +1,9 @@
 """One segment of a log as readers see it: a .log file of whole batches and its two indexes.
 
 Only what is synced is visible. A closed segment holds no descriptor and no memory: each read opens
-the file, which costs a few microseconds and keeps logs of any length cheap.
+the file, which costs a few microseconds and keeps logs of any length cheap. Compaction gives files
+new names while they are read, perhaps in other threads: a segment's lock makes the name in memory
+and the name on disk change as one.
 """
 
 from __future__ import annotations
@@ -9,16 +11,18 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final, NamedTuple
 
 from drumbeat.log.batches import BadBatch, read_batches, walk_headers
 from drumbeat.log.errors import CorruptLog
-from drumbeat.log.files import open_for_reading, read_exactly
+from drumbeat.log.files import Disk, read_exactly
 from drumbeat.log.index import OffsetIndex, TimeIndex
 from drumbeat.log.names import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, segment_stem
 from drumbeat.log.port import NO_TIMESTAMP, LogBatch, TimestampOffset
+from drumbeat.log.survey import SurveyedBatch, read_control_type
 from drumbeat.protocol.record_batch import (
     HEADER_BYTES,
     BatchHeader,
@@ -26,7 +30,7 @@ from drumbeat.protocol.record_batch import (
     check_crc,
     read_header,
 )
-from drumbeat.protocol.records import Record, decode_records
+from drumbeat.protocol.records import ControlRecordType, Record, decode_records
 
 DAMAGE_ADVICE: Final = (
     "nothing was changed; restore the file from a copy, or move the partition's directory away"
@@ -48,13 +52,14 @@ class Extent(NamedTuple):
 class Segment:
     """A segment that can be read."""
 
-    def __init__(self, directory: str, base_offset: int) -> None:
-        stem = os.path.join(directory, segment_stem(base_offset))
+    def __init__(self, directory: str, base_offset: int, suffix: str = "") -> None:
         self.base_offset = base_offset
-        self.path = stem + LOG_SUFFIX
-        self.offset_index = OffsetIndex(stem + INDEX_SUFFIX, base_offset)
-        self.time_index = TimeIndex(stem + TIME_INDEX_SUFFIX, base_offset)
+        self.path, *index_paths = _paths(directory, base_offset, suffix)
+        self.offset_index = OffsetIndex(index_paths[0], base_offset)
+        self.time_index = TimeIndex(index_paths[1], base_offset)
         self.fd: int | None = None  # kept open while the segment grows
+        self.is_removed = False  # by retention; who still holds it finds no file
+        self._naming = threading.Lock()
         self.extent = Extent(0, base_offset, NO_TIMESTAMP, base_offset)
 
     @property
@@ -66,6 +71,34 @@ class Segment:
         if self.fd is not None:
             os.close(self.fd)
             self.fd = None
+
+    # Names
+
+    def rename(self, disk: Disk, suffix: str) -> None:
+        """Have the files' names end in another suffix, the log's the last to change."""
+        directory = os.path.dirname(self.path)
+        path, *index_paths = _paths(directory, self.base_offset, suffix)
+        for index, index_path in zip(
+            (self.offset_index, self.time_index), index_paths, strict=True
+        ):
+            with suppress(FileNotFoundError):  # renamed already, before a crash
+                disk.rename(index.path, index_path)
+            index.path = index_path
+        self._move(disk, path)
+
+    def retire(self, disk: Disk, path: str) -> None:
+        """Keep the log elsewhere, without indexes: nobody looks anything up there."""
+        for index in (self.offset_index, self.time_index):
+            disk.remove(index.path)
+        self._move(disk, path)
+        self.offset_index.path = self.time_index.path = path + INDEX_SUFFIX
+
+    def _move(self, disk: Disk, path: str) -> None:
+        with self._naming:
+            disk.rename(self.path, path)
+            self.path = path
+
+    # Reading
 
     def largest_timestamp(self) -> int:
         """For retention: where no record has a timestamp, the file's own time, as in Kafka."""
@@ -90,10 +123,19 @@ class Segment:
         """Checked batches from the first that ends at or after `offset` on."""
         end = self.extent.size
         # A descriptor of its own: the caller may pause here while the segment is closed.
-        with reporting_damage(self.path), open_for_reading(self.path) as fd:
-            found = self._locate(fd, offset)
-            if found is not None:
-                yield from read_batches(fd, found[0], end, chunk_bytes=chunk_bytes)
+        with reporting_damage(self.path):
+            try:
+                fd = self._open()
+            except FileNotFoundError:
+                if self.is_removed:
+                    return
+                raise
+            try:
+                found = self._locate(fd, offset)
+                if found is not None:
+                    yield from read_batches(fd, found[0], end, chunk_bytes=chunk_bytes)
+            finally:
+                os.close(fd)
 
     def offset_for_timestamp(self, timestamp: int, start_offset: int) -> TimestampOffset | None:
         """The first record at or after `start_offset` with at least this timestamp."""
@@ -109,15 +151,23 @@ class Segment:
         return None
 
     def max_timestamp_record(self) -> TimestampOffset | None:
-        """The first record with the segment's largest timestamp."""
-        largest = self.extent.max_timestamp
+        """The first record with the largest timestamp of all records in the segment."""
+        largest, offset = self.extent.max_timestamp, self.extent.max_timestamp_offset
+        found = self._record_at(largest, offset)
+        if found is not None:
+            return found
+        # A batch that compaction has emptied still says which timestamp it had.
+        filled = [header.max_timestamp for header in self.headers() if header.record_count]
+        return self._record_at(max(filled), self.base_offset) if filled else None
+
+    def _record_at(self, timestamp: int, from_offset: int) -> TimestampOffset | None:
         with self._descriptor() as fd:
-            for position, header in self._walk(fd, self.extent.max_timestamp_offset):
-                if header.max_timestamp != largest:
+            for position, header in self._walk(fd, from_offset):
+                if header.max_timestamp != timestamp or not header.record_count:
                     continue
                 for record in _records(fd, position, header):
-                    if record.timestamp == largest:
-                        return TimestampOffset(largest, record.offset)
+                    if record.timestamp == timestamp:
+                        return TimestampOffset(timestamp, record.offset)
         return None
 
     def batch_ending_at(self, last_offset: int) -> BatchHeader | None:
@@ -131,14 +181,31 @@ class Segment:
             for _, header in walk_headers(fd, 0, self.extent.size):
                 yield header
 
+    def surveyed(self) -> Iterator[SurveyedBatch]:
+        """Each header, and how the batch ends a transaction if it does."""
+        with self._descriptor() as fd:
+            for position, header in walk_headers(fd, 0, self.extent.size):
+                is_control = header.is_control
+                yield SurveyedBatch(
+                    header, _control_type(fd, position, header) if is_control else None
+                )
+
+    def _open(self) -> int:
+        """The log file under whatever name it has now."""
+        with self._naming:
+            return os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+
     @contextmanager
     def _descriptor(self) -> Iterator[int]:
         with reporting_damage(self.path):
             if self.fd is not None:
                 yield self.fd
             else:
-                with open_for_reading(self.path) as fd:
+                fd = self._open()
+                try:
                     yield fd
+                finally:
+                    os.close(fd)
 
     def _locate(self, fd: int, offset: int) -> tuple[int, BatchHeader] | None:
         for position, header in self._walk(fd, offset):
@@ -154,7 +221,7 @@ class Segment:
         entry = self.offset_index.lookup(offset)
         if entry is None:
             return 0
-        if self.offset_index.is_in_memory or _ends_at(fd, entry.position, entry.offset):
+        if _ends_at(fd, entry.position, entry.offset):
             return entry.position
         _logger.warning(
             "%s: the entry for offset %d does not match the log; searching without the index",
@@ -162,6 +229,11 @@ class Segment:
             entry.offset,
         )
         return 0
+
+
+def _paths(directory: str, base_offset: int, suffix: str) -> list[str]:
+    stem = os.path.join(directory, segment_stem(base_offset))
+    return [stem + kind + suffix for kind in (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX)]
 
 
 def _ends_at(fd: int, position: int, last_offset: int) -> bool:
@@ -173,10 +245,25 @@ def _ends_at(fd: int, position: int, last_offset: int) -> bool:
 
 
 def _records(fd: int, position: int, header: BatchHeader) -> list[Record]:
+    with _locating_damage(position):
+        return decode_records(_checked(fd, position, header))
+
+
+def _control_type(fd: int, position: int, header: BatchHeader) -> ControlRecordType | None:
+    with _locating_damage(position):
+        return read_control_type(_checked(fd, position, header))
+
+
+def _checked(fd: int, position: int, header: BatchHeader) -> bytes:
     batch = read_exactly(fd, header.size, position)
+    check_crc(batch, 0, header)
+    return batch
+
+
+@contextmanager
+def _locating_damage(position: int) -> Iterator[None]:
     try:
-        check_crc(batch, 0, header)
-        return decode_records(batch)
+        yield
     except CorruptBatch as error:
         raise BadBatch(position, str(error)) from None
 

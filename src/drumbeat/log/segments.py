@@ -25,6 +25,7 @@ class Segments:
         self._active = active
         # What the next commit has to look at: the last segment on disk and those rolled since.
         self._unwritten = [active]
+        self._readers: set[object] = set()  # who goes through batches, perhaps in other threads
 
     @property
     def first_offset(self) -> int:
@@ -35,13 +36,23 @@ class Segments:
         return len(self._all) == 1
 
     @property
+    def closed(self) -> list[Segment]:
+        """Those that are on disk for good."""
+        return self._all[: -len(self._unwritten)]
+
+    @property
+    def has_readers(self) -> bool:
+        """Whether somebody may still open a segment that is no longer part of the log."""
+        return bool(self._readers)
+
+    @property
     def synced_offset(self) -> int:
         """Where the last published batch ends."""
         return self._unwritten[0].extent.next_offset
 
     @property
     def size_bytes(self) -> int:
-        closed = sum(segment.extent.size for segment in self._all[: -len(self._unwritten)])
+        closed = sum(segment.extent.size for segment in self.closed)
         return closed + sum(segment.size for segment in self._unwritten)
 
     # Growing
@@ -106,7 +117,14 @@ class Segments:
         """Hide the oldest segments from readers; never the active one."""
         count = min(count, len(self._all) - len(self._unwritten))
         removed, self._all = self._all[:count], self._all[count:]
+        for segment in removed:
+            segment.is_removed = True
         return removed
+
+    def replace_first(self, count: int, replacement: Sequence[Segment]) -> None:
+        """Show readers that come from now on the compacted form of the oldest segments."""
+        assert count <= len(self.closed)
+        self._all = [*replacement, *self._all[count:]]
 
     def close(self) -> None:
         for segment in self._all:
@@ -123,13 +141,22 @@ class Segments:
         return b""
 
     def batches(self, offset: int, end_offset: int, *, chunk_bytes: int) -> Iterator[LogBatch]:
-        segment: Segment | None = self._at(offset)
-        while segment is not None:
-            for batch in segment.batches(offset, chunk_bytes=chunk_bytes):
-                if batch.header.base_offset >= end_offset:
-                    return
-                yield batch
-            segment = self._after(segment.base_offset)
+        """From the segments of this moment to the end: half of an old log and half of a compacted
+        one would show a record without the tombstone that removed it (KAFKA-19862)."""
+        reader = object()
+        self._readers.add(reader)
+        try:
+            segments = self._all[:]
+            first = max(bisect_right(segments, offset, key=_base_offset) - 1, 0)
+            for segment in segments[first:]:
+                if not segment.extent.size:
+                    continue  # rolled, and perhaps without a file yet
+                for batch in segment.batches(offset, chunk_bytes=chunk_bytes):
+                    if batch.header.base_offset >= end_offset:
+                        return
+                    yield batch
+        finally:
+            self._readers.discard(reader)
 
     def offset_for_timestamp(self, timestamp: int, start_offset: int) -> TimestampOffset | None:
         for segment in self._all:
@@ -140,8 +167,17 @@ class Segments:
         return None
 
     def max_timestamp(self) -> TimestampOffset | None:
-        latest = max(self._all, key=lambda segment: segment.extent.max_timestamp)
-        return latest.max_timestamp_record() if latest.extent.max_timestamp >= 0 else None
+        """An extent promises at most what it says: compaction may have left less in the segment."""
+        latest: TimestampOffset | None = None
+        by_promise = sorted(self._all, key=lambda segment: -segment.extent.max_timestamp)
+        for segment in by_promise:
+            promised = segment.extent.max_timestamp
+            if promised < 0 or (latest is not None and promised <= latest.timestamp):
+                break
+            found = segment.max_timestamp_record()
+            if found is not None and (latest is None or found.timestamp > latest.timestamp):
+                latest = found
+        return latest
 
     def headers(self) -> Iterator[BatchHeader]:
         for segment in self._all:

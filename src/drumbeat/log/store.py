@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 from collections import defaultdict
 from collections.abc import Callable
@@ -21,15 +22,19 @@ from drumbeat.log.deletion import finish_deletions, remove_partition
 from drumbeat.log.durability import describe_durability
 from drumbeat.log.errors import LogError
 from drumbeat.log.files import Disk, make_directory, sync_directory, write_file_atomically
+from drumbeat.log.journal import Journal, replay
 from drumbeat.log.local import LocalPartitionLog
 from drumbeat.log.locks import DataDirectoryLock
 from drumbeat.log.metadata import read_topic_id
 from drumbeat.log.names import CLEAN_SHUTDOWN, directory_name, parse_directory_name
 from drumbeat.log.opening import OpenRequest, open_partition
 from drumbeat.log.port import Durability, LogSettings, TopicPartition
+from drumbeat.log.rounds import CommitRounds
 from drumbeat.log.workers import Workers
 
 WORKER_THREADS: Final = 8
+
+_logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -52,6 +57,9 @@ class LocalStore:
         self._lock = DataDirectoryLock(self._directory) if exclusive else None
         executor = ThreadPoolExecutor(WORKER_THREADS, thread_name_prefix="log")
         self._workers = Workers(disk or Disk(), executor)
+        # Processes that share a directory have no journal in common, so each commit is synced.
+        self._journal = Journal(self._workers.disk, self._directory) if exclusive else None
+        self._rounds = CommitRounds(self._workers, self._journal)
         self._held: dict[TopicPartition, LocalPartitionLog] = {}
         self._trusted: set[TopicPartition] = set()  # closed in order and not opened since
         self._gates: defaultdict[TopicPartition, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -82,6 +90,8 @@ class LocalStore:
             return
         self._lock.acquire()
         try:
+            if replayed := replay(self._workers.disk, self._directory):
+                _logger.warning("%s: wrote %d journal entries again", self._directory, replayed)
             finish_deletions(self._directory)
             if self._take_clean_mark():
                 self._trusted.update(self.partitions())
@@ -141,7 +151,7 @@ class LocalStore:
             )
             opened = await self._in_worker(open_partition, request)
             self._trusted.discard(topic_partition)
-            log = LocalPartitionLog(opened, settings, self._workers, self._on_closed)
+            log = LocalPartitionLog(opened, settings, self._rounds, self._on_closed)
             self._held[topic_partition] = log
             return log
 
@@ -150,6 +160,9 @@ class LocalStore:
         async with self._gates[topic_partition]:
             await self._expel_owner(topic_partition, "the partition was deleted")
             self._trusted.discard(topic_partition)
+            if self._journal is not None:
+                # A later partition of the same name must not get this one's records back.
+                await self._in_worker(self._journal.forget, os.path.basename(path))
             await self._in_worker(remove_partition, path, topic_partition)
 
     async def close(self) -> None:
@@ -160,6 +173,8 @@ class LocalStore:
         logs = list(self._held.values())
         outcomes = await asyncio.gather(*(log.release() for log in logs), return_exceptions=True)
         try:
+            if self._journal is not None:
+                await self._in_worker(self._journal.close)
             if self._lock is not None and self._trusted.issuperset(self.partitions()):
                 await self._in_worker(self._leave_clean_mark)
         finally:

@@ -99,6 +99,10 @@ class BatchHeader(NamedTuple):
         return bool(self.attributes & DELETE_HORIZON_FLAG)
 
     @property
+    def delete_horizon_ms(self) -> int | None:
+        return self.base_timestamp if self.has_delete_horizon else None
+
+    @property
     def last_sequence(self) -> int:
         """Sequence of the last record; sequences go from 2**31 - 1 back to 0."""
         if self.base_sequence == NO_SEQUENCE:
@@ -163,6 +167,15 @@ def assign(batch: Buffer, base_offset: int, leader_epoch: int) -> bytes:
     """A copy of `batch` stamped with its place in the log."""
     prefix = assigned_prefix(batch, base_offset, leader_epoch)
     return b"".join((prefix, memoryview(batch)[len(prefix) :]))
+
+
+def seal(header: BatchHeader, section: Buffer) -> bytes:
+    """The batch of `header` and this records section; length and checksum are worked out here."""
+    sealed = bytearray(HEADER_BYTES + len(section))
+    _HEADER.pack_into(sealed, 0, *header._replace(batch_length=len(sealed) - LOG_OVERHEAD))
+    sealed[HEADER_BYTES:] = section
+    _UINT32.pack_into(sealed, _CRC_AT, crc32c(memoryview(sealed)[_ATTRIBUTES_AT:]))
+    return bytes(sealed)
 
 
 def with_log_append_time(batch: Buffer, now_ms: int) -> bytes:

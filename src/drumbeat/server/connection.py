@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 WRITE_BUFFER_BYTES_MAX = 1 << 20  # above this the peer is a slow reader
-REQUESTS_PER_TURN = 32  # then the other connections have theirs handled
+TURN_MS_MAX = 5  # then the other connections have their requests handled
 LARGE_ANSWER_BYTES = 64 * 1024  # leaves at once: the peer may not read it, and more would pile up
 PEER_MS_MAX = 30_000  # to finish a frame that was begun, or to read the last answers
 
@@ -103,13 +103,13 @@ class Connection(asyncio.BufferedProtocol):
         self._throttle()
 
     def _handle_some(self) -> None:
-        frames = self._frames
-        for _ in range(REQUESTS_PER_TURN):
-            if not frames or self._is_blocked():
-                return
+        frames, now_ms = self._frames, self._listener.now_ms
+        turn_ends_ms = now_ms() + TURN_MS_MAX if len(frames) > 1 else 0
+        while frames and not self._is_blocked():
             self._handle(frames.popleft())
-        if frames:
-            self._listener.wake(self)
+            if frames and now_ms() >= turn_ends_ms:
+                self._listener.wake(self)
+                return
 
     def _is_blocked(self) -> bool:
         return self._is_write_paused or self._is_closing or self._answers.blocks_next()

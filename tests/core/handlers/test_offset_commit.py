@@ -100,13 +100,13 @@ def test_a_topic_that_does_not_exist(version, error):
     assert errors(both)[-1] == ("t1", 0, NONE)
 
 
-@pytest.mark.parametrize("version", [LOWEST, HIGHEST])
-def test_a_refusal_by_the_group_is_everywhere(version):
-    """Also on partitions that do not exist, in the order of the request."""
+@pytest.mark.parametrize(("version", "unknown"), [(LOWEST, UNKNOWN), (HIGHEST, UNKNOWN_ID)])
+def test_a_refusal_by_the_group_is_on_every_partition_that_exists(version, unknown):
+    """Kafka looks the others up before it asks the group, and keeps what it found."""
     asked = [topic("t1", 9, 0, version=version), topic("nope", 0, version=version)]
     call = send(Coordinator(), *asked, version=version, generation_id_or_member_epoch=1)
     error = ErrorCode.GROUP_ID_NOT_FOUND if version >= 9 else ErrorCode.ILLEGAL_GENERATION
-    assert errors(call) == [("t1", 9, error), ("t1", 0, error), ("nope", 0, error)]
+    assert errors(call) == [("t1", 9, UNKNOWN), ("t1", 0, error), ("nope", 0, unknown)]
 
 
 def test_a_dead_group():

@@ -6,6 +6,7 @@ same seed, for Hypothesis to shrink: only what it tries then is played alone.
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping
 
 from hypothesis import HealthCheck, Phase, given, settings
@@ -17,6 +18,7 @@ Steps = tuple[Step, ...]
 Play = Callable[[Steps], Awaitable[str | None]]  # what was different, if anything
 
 IN_FLIGHT = 24
+SHRINK_S = 60.0  # then the smallest sequence so far has to do
 EXAMPLES = 2  # Hypothesis begins with the plainest example, which here is no step at all
 
 
@@ -31,17 +33,22 @@ def shrink(
     strategy: st.SearchStrategy[Steps], seed: int, verdict: Callable[[Steps], str | None]
 ) -> str:
     """The smallest sequence found that is as bad as that of the seed, and what is bad about it."""
-    smallest: list[str] = []
+    verdicts: dict[Steps, str | None] = {}
+    smallest: list[Steps] = []
+    deadline = time.monotonic() + SHRINK_S
 
     def check(steps: Steps) -> None:
-        if (problem := verdict(steps)) is not None:
-            smallest[:] = [f"{literal(steps)}\n{problem}"]
+        if steps not in verdicts:
+            is_late = bool(smallest) and time.monotonic() > deadline
+            verdicts[steps] = None if is_late else verdict(steps)
+        if verdicts[steps] is not None:
+            smallest[:] = [steps]
             raise AssertionError
 
     try:
         _examine(strategy, seed, check, Phase.generate, Phase.shrink)
     except AssertionError:
-        return smallest[0]
+        return f"{literal(smallest[0])}\n{verdicts[smallest[0]]}"
     return "it did not happen again"
 
 

@@ -7,7 +7,6 @@ sides. Its answer is compared when a later step brings it about.
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from interop.oracle.brokers import HOUSEKEEPER, Drumbeat, Kafka
 from interop.oracle.connection import ANSWER_TIMEOUT_S, Call, Client
@@ -17,7 +16,7 @@ from interop.oracle.normal import Plain, Signs, differences, normal
 from interop.oracle.vocabulary import Group, Known, Step, Wait
 
 from drumbeat.protocol.apis import describe_groups, heartbeat, offset_fetch
-from drumbeat.protocol.apis.describe_groups import DescribeGroupsRequest
+from drumbeat.protocol.apis.describe_groups import DescribedGroupMember, DescribeGroupsRequest
 from drumbeat.protocol.apis.heartbeat import HeartbeatRequest
 from drumbeat.protocol.apis.offset_fetch import OffsetFetchRequest
 
@@ -168,23 +167,23 @@ class Duel:
     async def _drawn_by_kafka(self, step: JoinGroup, call: Call) -> str | None:
         if call.body.member_id:
             return None
-        if call.is_done:
-            return getattr(call.result.result(), "member_id", None)
-        # It is parked: the answer will tell, but not yet.
-        group_id = self.kafka.known.group(step.group)
+        # The answer to a request that is parked will tell, but not yet.
         deadline = asyncio.get_running_loop().time() + GRACE_S
-        while asyncio.get_running_loop().time() < deadline and not call.is_done:
-            described = await self.kafka.client.call(
-                HOUSEKEEPER, describe_groups.API, 5, DescribeGroupsRequest((group_id,))
-            )
-            for member in described.groups[0].members:
+        while not call.is_done and asyncio.get_running_loop().time() < deadline:
+            for member in await self._described_by_kafka(step.group):
                 if member.member_id not in self._drawn and self._is_of(step, member):
                     return str(member.member_id)
             await asyncio.sleep(POLL_S)
-        return None
+        return getattr(call.result.result(), "member_id", None) if call.is_done else None
 
-    def _is_of(self, step: JoinGroup, member: Any) -> bool:
-        instance_id = self.kafka.known.instance_id(step.client, step.instance)
+    async def _described_by_kafka(self, group: Group) -> Sequence[DescribedGroupMember]:
+        request = DescribeGroupsRequest((self.kafka.known.group(group),))
+        answer = await self.kafka.client.call(HOUSEKEEPER, describe_groups.API, 5, request)
+        members: Sequence[DescribedGroupMember] = answer.groups[0].members
+        return members
+
+    def _is_of(self, step: JoinGroup, member: DescribedGroupMember) -> bool:
+        instance_id = step.instance_id(self.kafka.known)
         if instance_id is not None:
             return bool(member.group_instance_id == instance_id)
         return bool(member.client_id == self.kafka.known.client_id(step.client))

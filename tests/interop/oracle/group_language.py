@@ -50,7 +50,7 @@ _GROUPS: tuple[Deviation, ...] = (
 )
 
 JOIN = Kind(
-    28,
+    18,
     JoinGroup,
     20,
     (
@@ -77,7 +77,7 @@ JOIN = Kind(
     ),
 )
 SYNC = Kind(
-    18,
+    12,
     SyncGroup,
     20,
     (
@@ -132,8 +132,8 @@ COMMIT = Kind(
         {"leader_epoch": 7},
         {"metadata": None},
         {"metadata": "état"},
-        {"metadata_size": 4096},
-        {"metadata_size": 4097},
+        {"first_metadata_size": 4096, "partitions": ((ORDERS, 0), (ORDERS, 1))},
+        {"first_metadata_size": 4097, "partitions": ((ORDERS, 0), (ORDERS, 1))},
         {"retention_time_ms": 3_600_000},
     ),
 )
@@ -254,5 +254,10 @@ GROUPS = Language(
         DELETE,
         FIND,
     ),
-    phrases=((5, everybody_joins), (5, everybody_rejoins), (9, everybody_syncs), (2, static_members_join)),
+    phrases=(
+        (4, everybody_joins),
+        (3, everybody_rejoins),
+        (8, everybody_syncs),
+        (2, static_members_join),
+    ),
 )

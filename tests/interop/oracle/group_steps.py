@@ -24,6 +24,7 @@ from drumbeat.protocol.consumer_protocol import Subscription, encode_subscriptio
 from drumbeat.protocol.errors import ErrorCode
 
 LONG_MS = 60_000  # outlives every sequence
+INSTANCE_SINCE = 5
 BATCH_LEAVE_SINCE = 3
 
 
@@ -71,12 +72,17 @@ class JoinGroup(Step):
             session_timeout_ms=self.session_timeout_ms,
             rebalance_timeout_ms=self.rebalance_timeout_ms,
             member_id=known.member_id(self.client, self.member),
-            group_instance_id=known.instance_id(self.client, self.instance),
+            group_instance_id=self.instance_id(known),
             protocol_type=self.protocol_type,
             protocols=tuple(
                 JoinGroupRequestProtocol(name, self.metadata.value) for name in self.protocols
             ),
         )
+
+    def instance_id(self, known: Known) -> str | None:
+        """What the version can say."""
+        is_told = self.api_version >= INSTANCE_SINCE
+        return known.instance_id(self.client, self.instance) if is_told else None
 
     def learn(self, known: Known, response: Any) -> None:
         if response.error_code in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED):

@@ -11,6 +11,7 @@ from interop.oracle.connection import Call
 from interop.oracle.normal import Difference
 from interop.oracle.vocabulary import Step
 
+from drumbeat.protocol.apis import leave_group, sync_group
 from drumbeat.protocol.errors import ErrorCode
 
 
@@ -30,10 +31,10 @@ def is_known(step: Step, difference: Difference) -> bool:
 
 
 def is_silence_known(drumbeat: Call, later: Call) -> bool:
-    """JoinGroup and SyncGroup of a member that has sent the same again since."""
-    return (
-        drumbeat.is_done
-        and getattr(drumbeat.result.result(), "error_code", 0) == ErrorCode.REBALANCE_IN_PROGRESS
-        and later.api is drumbeat.api
-        and later.body.member_id == drumbeat.body.member_id
-    )
+    """Whether Kafka's silence about a parked request is known, given what was asked since."""
+    error_code = getattr(drumbeat.result.result(), "error_code", 0) if drumbeat.is_done else 0
+    if error_code == ErrorCode.REBALANCE_IN_PROGRESS:
+        return later.api is drumbeat.api and later.body.member_id == drumbeat.body.member_id
+    if error_code == ErrorCode.UNKNOWN_MEMBER_ID:
+        return drumbeat.api is sync_group.API and later.api is leave_group.API
+    return False

@@ -47,6 +47,7 @@ from drumbeat.protocol.apis.offset_fetch import (
 
 Partitions = tuple[tuple[Topic, int], ...]
 ORDERS_0: Partitions = ((Topic.ORDERS, 0),)
+ALL_TOPICS_SINCE = 2
 SEVERAL_GROUPS_SINCE = 8
 SEVERAL_KEYS_SINCE = 4
 
@@ -70,21 +71,16 @@ class OffsetCommit(Step):
     offset: int = 42
     leader_epoch: int = -1
     metadata: str | None = ""
-    metadata_size: int = 0  # so many times "m" instead
+    first_metadata_size: int = 0  # of the first of several partitions
     retention_time_ms: int = -1
 
     def request(self, known: Known) -> OffsetCommitRequest:
-        metadata = "m" * self.metadata_size if self.metadata_size else self.metadata
+        places = iter(range(len(self.partitions)))
         topics = (
             OffsetCommitRequestTopic(
                 known.topic(topic),
                 known.topic_id(topic),
-                tuple(
-                    OffsetCommitRequestPartition(
-                        partition, self.offset + place, self.leader_epoch, metadata
-                    )
-                    for place, partition in enumerate(partitions)
-                ),
+                tuple(self._position(next(places), partition) for partition in partitions),
             )
             for topic, partitions in _by_topic(self.partitions).items()
         )
@@ -95,6 +91,14 @@ class OffsetCommit(Step):
             group_instance_id=known.instance_id(self.client, self.instance),
             retention_time_ms=self.retention_time_ms,
             topics=tuple(topics),
+        )
+
+    def _position(self, place: int, partition: int) -> OffsetCommitRequestPartition:
+        # Never on all of them: Kafka makes a group of a commit of which it keeps nothing.
+        is_long = self.first_metadata_size and place == 0 and len(self.partitions) > 1
+        metadata = "m" * self.first_metadata_size if is_long else self.metadata
+        return OffsetCommitRequestPartition(
+            partition, self.offset + place, self.leader_epoch, metadata
         )
 
 
@@ -117,7 +121,7 @@ class OffsetFetch(Step):
         return by_topic if self.partitions is None else {}
 
     def request(self, known: Known) -> OffsetFetchRequest:
-        topics = None if self.partitions is None else _by_topic(self.partitions)
+        topics = self._topics()
         if self.api_version < SEVERAL_GROUPS_SINCE:
             asked = (
                 None
@@ -135,6 +139,11 @@ class OffsetFetch(Step):
             groups=tuple(self._group(known, group, topics) for group in self.groups),
             require_stable=self.require_stable,
         )
+
+    def _topics(self) -> dict[Topic, list[int]] | None:
+        if self.partitions is None and self.api_version >= ALL_TOPICS_SINCE:
+            return None
+        return _by_topic(self.partitions or ())
 
     def _group(
         self, known: Known, group: Group, topics: dict[Topic, list[int]] | None

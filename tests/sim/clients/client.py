@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from sim.history import API_OF_REQUEST, History, Operation
-from sim.messages import Committer, Position, commit_request, fetch_request
+from sim.messages import ALL_TOPICS_SINCE, Committer, Position, commit_request, fetch_request
 from sim.network import Channel, Lost, Network
 from sim.node import Node
 from sim.topics import TopicDirectory, TopicPartition
@@ -87,17 +87,22 @@ class Client:
 
     # -- offsets ---------------------------------------------------------------------------------
 
-    async def commit(self, who: Committer, partitions: list[TopicPartition]) -> Operation:
+    async def commit(
+        self, who: Committer, partitions: list[TopicPartition], padding: str = ""
+    ) -> Operation:
         """Offsets and texts that nobody has committed before, so that each can be recognised."""
         around = self.around
         number = around.history.token()
         positions = {
-            tp: Position(offset=number * 100 + place, leader_epoch=place, metadata=f"c{number}")
+            tp: Position(offset=number * 100 + place, leader_epoch=place, metadata=f"c{number}{padding}")
             for place, tp in enumerate(partitions)
         }
         version = self.version_of(offset_commit.API.request)
         return await self.call(commit_request(version, who, positions, around.topics))
 
     async def fetch(self, group_id: str, partitions: list[TopicPartition] | None) -> Operation:
+        """None asks for all; whom its version does not let asks for each."""
         version = self.version_of(offset_fetch.API.request)
+        if partitions is None and version < ALL_TOPICS_SINCE:
+            partitions = self.around.topics.all_partitions()
         return await self.call(fetch_request(version, group_id, partitions, self.around.topics))

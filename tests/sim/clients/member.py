@@ -79,9 +79,17 @@ class Member(Client):
         self.generation_id = NO_GENERATION
         self.owned: list[TopicPartition] = []
         self.is_working = False  # has an assignment of its generation
+        self.is_syncing = False
         self.is_fenced = False
+        self._plan_topics: tuple[str, ...] = ()
+        self._planned_on: list[TopicPartition] | None = None  # if it made this generation's plan
         self.pause_s = 0.0  # how long to hang before the next step
         self.wants_rejoin = False
+
+    @property
+    def is_planner(self) -> bool:
+        """Whether it leads this generation and looks after its topics."""
+        return self._planned_on is not None
 
     async def run(self) -> None:
         while not self.is_fenced:
@@ -104,6 +112,7 @@ class Member(Client):
 
     async def _join_and_sync(self) -> None:
         self.is_working = False
+        self._planned_on = None
         if not self.profile.is_cooperative:
             self.owned = []
         joined = await self._join()
@@ -111,7 +120,7 @@ class Member(Client):
         await self._hang()
         if self.rng.random() < self.profile.dawdles:
             await self._dawdle()
-        operation = await self.call(self._sync_request(joined), self.profile.join_timeout_ms)
+        operation = await self._sync(joined)
         self._react(operation.response.error_code)
         self._take(operation.response.assignment)
         if self.owned:
@@ -152,6 +161,13 @@ class Member(Client):
             wish = Wish(self.topics, tuple(self.owned), self.generation_id)
         return write_wish(wish, profile.subscription_version)
 
+    async def _sync(self, joined: JoinGroupResponse) -> Operation:
+        self.is_syncing = True
+        try:
+            return await self.call(self._sync_request(joined), self.profile.join_timeout_ms)
+        finally:
+            self.is_syncing = False
+
     def _sync_request(self, joined: JoinGroupResponse) -> SyncGroupRequest:
         profile = self.profile
         is_leader = joined.leader == joined.member_id and not joined.skip_assignment
@@ -175,7 +191,8 @@ class Member(Client):
             )
         wishes = {m.member_id: read_wish(m.metadata) for m in joined.members}
         topics = {topic for wish in wishes.values() for topic in wish.topics}
-        partitions = self.around.topics.partitions(tuple(topics))
+        self._plan_topics = tuple(sorted(topics))
+        partitions = self._planned_on = self.around.topics.partitions(self._plan_topics)
         make_plan = cooperative_plan if self.profile.is_cooperative else eager_plan
         return tuple(
             SyncGroupRequestAssignment(member_id, write_share(share, token))
@@ -208,7 +225,7 @@ class Member(Client):
 
     async def _turn(self) -> None:
         has_hung = await self._hang()
-        if self.wants_rejoin:
+        if self.wants_rejoin or self._have_topics_changed():
             self.wants_rejoin = False
             raise Rejoin
         if self.owned and (has_hung or self.rng.random() < self.profile.commits):
@@ -217,6 +234,10 @@ class Member(Client):
         if operation.response.error_code == ErrorCode.REBALANCE_IN_PROGRESS and self.owned:
             await self.commit_owned()
         self._react(operation.response.error_code)
+
+    def _have_topics_changed(self) -> bool:
+        partitions = self.around.topics.partitions(self._plan_topics)
+        return self._planned_on is not None and self._planned_on != partitions
 
     async def commit_owned(self) -> Operation:
         profile = self.profile

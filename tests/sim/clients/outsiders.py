@@ -14,13 +14,14 @@ from drumbeat.protocol.apis.delete_groups import DeleteGroupsRequest
 from drumbeat.protocol.apis.describe_groups import DescribeGroupsRequest
 from drumbeat.protocol.apis.find_coordinator import FindCoordinatorRequest
 from drumbeat.protocol.apis.list_groups import ListGroupsRequest
+from drumbeat.protocol.apis.offset_commit import OffsetCommitRequest
 from drumbeat.protocol.apis.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
 
-LONG_METADATA = "m" * 5_000  # more than offset.metadata.max.bytes
+LONG_TEXT = "m" * 5_000  # more than offset.metadata.max.bytes
 RETENTION_TIME_UNTIL = 4  # the last version of OffsetCommit that has one
 
 
@@ -55,21 +56,19 @@ class Outsider(Client):
         return {self.commit_some: 3, self.fetch_some: 2, self.fetch_all: 1}
 
     def some_partitions(self) -> list[TopicPartition]:
-        topics = self.around.topics
-        known = topics.partitions(tuple(topics.partition_counts)) or [("gone", 0)]
+        known = self.around.topics.all_partitions() or [("gone", 0)]
         return sorted(self.rng.sample(known, min(len(known), self.rng.randint(1, 3))))
 
     async def commit_some(self, group_id: str) -> None:
         """A consumer that assigns its partitions itself, or somebody who resets offsets."""
         retention_ms = self.rng.choice((-1, 5_000)) if self._has_retention else -1
         who = Committer(group_id, retention_time_ms=retention_ms)
-        await self.commit(who, self.some_partitions())
+        padding = LONG_TEXT if self.rng.random() < 0.05 else ""
+        await self.commit(who, self.some_partitions(), padding)
 
     @property
     def _has_retention(self) -> bool:
-        from drumbeat.protocol.apis.offset_commit import API
-
-        return self.version_of(API.request) <= RETENTION_TIME_UNTIL
+        return self.version_of(OffsetCommitRequest) <= RETENTION_TIME_UNTIL
 
     async def fetch_some(self, group_id: str) -> None:
         await self.fetch(group_id, self.some_partitions())

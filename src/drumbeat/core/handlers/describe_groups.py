@@ -7,6 +7,7 @@ from drumbeat.core.classic.group import ClassicGroupView
 from drumbeat.core.classic.group_state import GroupState
 from drumbeat.core.outcome import Context, Outcome, Reply
 from drumbeat.core.session import View
+from drumbeat.core.state import Group
 from drumbeat.protocol.apis.describe_groups import (
     DescribedGroup,
     DescribedGroupMember,
@@ -31,21 +32,26 @@ def _describe(
 ) -> DescribedGroup:
     durable = view.groups.get(group_id)
     if durable is None:
-        return _absent(context, group_id)
-    group = view.live_groups.get(group_id)
+        described = _absent(context, group_id)
+    else:
+        described = _present(group_id, durable, view.live_groups.get(group_id))
+    if request.include_authorized_operations and described.error_code == ErrorCode.NONE:
+        described = described._replace(authorized_operations=ALL_GROUP_OPERATIONS)
+    return described
+
+
+def _present(group_id: str, durable: Group, group: ClassicGroupView | None) -> DescribedGroup:
     described = DescribedGroup(
         group_id=group_id, group_state=GroupState.EMPTY, protocol_type=durable.protocol_type
     )
-    if group is not None:
-        described = described._replace(
-            group_state=group.state,
-            protocol_type=group.protocol_type,
-            protocol_data=_protocol_data(group),
-            members=_members(group),
-        )
-    if request.include_authorized_operations:
-        described = described._replace(authorized_operations=ALL_GROUP_OPERATIONS)
-    return described
+    if group is None:
+        return described
+    return described._replace(
+        group_state=group.state,
+        protocol_type=group.protocol_type,
+        protocol_data=_protocol_data(group),
+        members=_members(group),
+    )
 
 
 def _absent(context: Context, group_id: str) -> DescribedGroup:

@@ -58,7 +58,8 @@ def _leave(
     for identity in identities:
         member_id = _resolve(group, identity)
         error_code = _error(group, identity, member_id)
-        if error_code is None and member_id in leaving:
+        holder = group.static_members.get(identity.group_instance_id or "", member_id)
+        if holder in leaving and error_code in (None, ErrorCode.FENCED_INSTANCE_ID):
             error_code = ErrorCode.UNKNOWN_MEMBER_ID
         if error_code is None:
             leaving[member_id] = identity

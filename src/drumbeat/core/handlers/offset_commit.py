@@ -1,6 +1,6 @@
 """OffsetCommit: a group's positions are stored.
 
-A partition that does not exist costs only itself; a refusal by the group costs the whole request.
+A partition that does not exist costs only itself; a refusal by the group costs all the others.
 A member that commits is alive, so its session deadline moves.
 """
 
@@ -55,12 +55,12 @@ def offset_commit(view: View, context: Context, request: OffsetCommitRequest) ->
     if error is not None:
         sender = (request.group_id, request.member_id, request.group_instance_id)
         events = fencing_events(context, error, *sender)
-        return _outcome(context, _everywhere(request, error), events=events)
+        return _outcome(context, merged(refused, _refusals(accepted, error)), events=events)
     effects = _session_effects(context, group, request.member_id)
     answers, records = _commit(context, request, accepted)
     if not fits_one_batch(context.config, request.group_id, records):
-        refusal = _everywhere(request, ErrorCode.UNKNOWN_SERVER_ERROR)
-        return _outcome(context, refusal, effects=effects)
+        answers = _refusals(accepted, ErrorCode.UNKNOWN_SERVER_ERROR)
+        return _outcome(context, merged(refused, answers), effects=effects)
     events = () if effects else reset_events(view, context, request.group_id, records)
     return _outcome(context, merged(refused, answers), records, effects, events)
 
@@ -138,16 +138,11 @@ def _session_effects(
     return (SetDeadline(member.session_key, context.now_ms + member.session_timeout_ms),)
 
 
-def _everywhere(
-    request: OffsetCommitRequest, error: ErrorCode
-) -> Sequence[tuple[_Topic, _Answers]]:
-    """The same error on every partition of the request, whatever was found out about it."""
+def _refusals(accepted: Iterable[_Accepted], error: ErrorCode) -> Sequence[tuple[_Topic, _Answers]]:
+    """The same error on every partition that the group was asked about."""
     return [
-        (
-            (name, topic_id),
-            [OffsetCommitResponsePartition(p.partition_index, error) for p in partitions],
-        )
-        for name, topic_id, partitions in request.topics
+        (asked, [OffsetCommitResponsePartition(p.partition_index, error) for p in partitions])
+        for asked, _name, _topic_id, partitions in accepted
     ]
 
 

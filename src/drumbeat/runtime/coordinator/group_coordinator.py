@@ -82,9 +82,12 @@ class GroupCoordinator:
 
     async def _open_then_submit(self, request: Request, body: Any, index: int) -> Any:
         """The first requests of all to this partition wait for it to be made."""
-        self._new.add(index)
         await self.ensure_topic()
-        await asyncio.shield(self._begin_load(index))
+        # Somebody else's request may have had it made meanwhile: once is enough, for a second
+        # shard would know nothing of who is waiting in the first.
+        if index not in self._shards and index not in self._failed:
+            self._new.add(index)
+            await asyncio.shield(self._begin_load(index))
         shard = self._shards.get(index)
         if shard is None or shard.state is not ShardState.ACTIVE:
             return refuse(request, body, ErrorCode.NOT_COORDINATOR)

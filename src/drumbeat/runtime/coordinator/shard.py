@@ -161,7 +161,8 @@ class Shard:
                     self._set_alarm()
             if events:
                 self._environment.tell(events)
-            if replies:
+            if replies or records:
+                # Records that nobody waits for are synced too, or their loss would go unnoticed.
                 self._answer(replies)
             if unsettled is None:
                 return

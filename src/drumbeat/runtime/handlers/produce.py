@@ -17,6 +17,7 @@ from drumbeat.runtime.entropy import uuid_text
 from drumbeat.runtime.partition import Partition
 from drumbeat.runtime.record_validation import RefusedBatch, validate
 from drumbeat.runtime.requests import NO_RESPONSE, Deferred, Request
+from drumbeat.runtime.topic_names import NAME_LENGTH_MAX
 from drumbeat.runtime.topics import Topic
 
 NO_ACKS, LEADER_ACK, ALL_ACKS = 0, 1, -1
@@ -132,8 +133,8 @@ def _without_response(body: ProduceRequest, appended: list[list[Appended]]) -> o
     if refused:
         name, response = refused[0]
         raise ProtocolError(
-            f"Produce with acks=0 to {name}-{response.partition_index} is refused: "
-            f"{ErrorCode(response.error_code).name}"
+            f"Produce with acks=0 to {name[:NAME_LENGTH_MAX]!r}, partition "
+            f"{response.partition_index}: {ErrorCode(response.error_code).name}"
         )
     return NO_RESPONSE
 

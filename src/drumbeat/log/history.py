@@ -1,0 +1,67 @@
+"""Segments that compaction has replaced, kept for a while for those who want to know what was.
+
+`<partition>/history/<base offset>.<when it was superseded, in ms>.log`: a plain segment file. All
+files of one compaction carry the same time. The time is in the name because the file's own is that
+of its last write, and copies lose it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from drumbeat.log.files import Disk, make_directory, sync_directory
+from drumbeat.log.names import HISTORY, history_name, parse_history_name
+from drumbeat.log.port import UNLIMITED
+from drumbeat.log.segment import Segment
+
+
+class HistoryFile(NamedTuple):
+    path: str
+    base_offset: int
+    superseded_ms: int
+
+
+def history_files(directory: str) -> Iterator[HistoryFile]:
+    """What a partition's history holds, oldest compaction first; other files are nobody's."""
+    folder = os.path.join(directory, HISTORY)
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return
+    parsed = [(parse_history_name(name), name) for name in names]
+    found = [
+        HistoryFile(os.path.join(folder, name), *numbers)
+        for numbers, name in parsed
+        if numbers is not None
+    ]
+    yield from sorted(found, key=lambda file: (file.superseded_ms, file.base_offset))
+
+
+def retire(disk: Disk, directory: str, segments: Sequence[Segment], superseded_ms: int) -> None:
+    """Move the segments' logs to the history, durably; one that is there already is no error."""
+    folder = os.path.join(directory, HISTORY)
+    make_directory(folder)
+    taken = [file.superseded_ms for file in history_files(directory)]
+    superseded_ms = max([superseded_ms, *(ms + 1 for ms in taken)])
+    for segment in segments:
+        segment.retire(disk, os.path.join(folder, history_name(segment.base_offset, superseded_ms)))
+    sync_directory(folder)
+    sync_directory(directory)
+
+
+def expire(disk: Disk, directory: str, retention_ms: int, now_ms: int) -> int:
+    """Remove what is older than the retention; returns how many files that were."""
+    if retention_ms == UNLIMITED:
+        return 0
+    expired = [
+        file for file in history_files(directory) if file.superseded_ms <= now_ms - retention_ms
+    ]
+    for file in expired:
+        disk.remove(file.path)
+    if expired:
+        with suppress(OSError):  # it holds others
+            os.rmdir(os.path.join(directory, HISTORY))
+    return len(expired)

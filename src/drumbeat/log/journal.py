@@ -1,0 +1,251 @@
+"""One sync for many partitions: small commits are written twice, and only the second write waits.
+
+A commit goes to its segment without a sync, and to the journal, which all partitions of a store
+share; one fdatasync of the journal makes the commits of all of them durable. The journal's blocks
+are allocated once and overwritten, so that sync carries no metadata. When the journal is full,
+the segments it speaks of are synced and it begins anew. After a crash its entries are written to
+their segments again, byte for byte where they belong, before any log is opened.
+
+Layout: a block with magic, version and generation; then entries, each with a CRC-32C over the
+rest of it. An entry counts if its generation is the file's.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import threading
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from crc32c import crc32c
+
+from drumbeat.log.errors import CorruptLog
+from drumbeat.log.files import Disk, read_exactly, sync_directory, sync_file, write_all
+
+FILE: Final = ".drumbeat-journal"
+FILE_BYTES: Final = 16 << 20
+ENTRY_BYTES_MAX: Final = 1 << 20
+
+_BLOCK: Final = 4096
+_GROWTH: Final = 1 << 20
+_MAGIC: Final = b"DRUMJRNL"
+_VERSION: Final = 1
+_FILE_HEADER = struct.Struct(">8sIQI")  # magic, version, generation, crc of what stands before
+_ENTRY_HEADER = struct.Struct(">IIQqqH")  # crc, data size, generation, base offset, position, name
+
+
+class Entry(NamedTuple):
+    """Bytes that belong into one segment at one position."""
+
+    directory: str  # a partition's, by name only
+    base_offset: int
+    position: int
+    data: bytes
+
+
+class Journal:
+    """Worker threads take turns."""
+
+    def __init__(self, disk: Disk, directory: str) -> None:
+        self._turn = threading.Lock()
+        self._disk = disk
+        self._path = os.path.join(directory, FILE)
+        self._fd: int | None = None
+        self._generation = 0
+        self._end = _BLOCK
+        self._allocated = 0
+        self._unsynced: dict[tuple[str, int], int] = {}  # segment -> our own descriptor of it
+
+    def append(self, entries: Sequence[Entry], descriptors: Sequence[int]) -> None:
+        """Make the entries durable; their segments, by descriptor, are synced some time later."""
+        with self._turn:
+            self._append(entries, descriptors)
+
+    def _append(self, entries: Sequence[Entry], descriptors: Sequence[int]) -> None:
+        size = sum(encoded_size(entry) for entry in entries)
+        if self._fd is None or self._end + size > FILE_BYTES:
+            self._checkpoint()
+        encoded = [encode_entry(entry, self._generation) for entry in entries]
+        fd = self._opened()
+        self._allocate(fd, self._end + size)
+        write_all(self._disk, fd, [b"".join(encoded)], self._end)
+        sync_file(self._disk, fd)
+        self._end += size
+        for entry, descriptor in zip(entries, descriptors, strict=True):
+            key = (entry.directory, entry.base_offset)
+            if key not in self._unsynced:
+                self._unsynced[key] = os.dup(descriptor)
+
+    def forget(self, directory: str) -> None:
+        """Say nothing more of a partition, because it is going to be removed."""
+        with self._turn:
+            if any(name == directory for name, _ in self._unsynced):
+                self._checkpoint()
+
+    def abandon(self) -> None:
+        """After a failed sync nobody knows what the file holds, so it must not be replayed.
+
+        What it made durable before is synced where it belongs; the next append begins a new file.
+        """
+        with self._turn:
+            self._sync_segments()
+            if self._fd is not None:
+                os.close(self._fd)
+                self._fd = None
+            os.unlink(self._path)
+            sync_directory(os.path.dirname(self._path))
+
+    def _sync_segments(self) -> None:
+        for descriptor in self._unsynced.values():
+            sync_file(self._disk, descriptor)
+        self._close_descriptors()
+
+    def _checkpoint(self) -> None:
+        """Sync every segment the journal speaks of, and begin it anew."""
+        self._sync_segments()
+        fd = self._opened()
+        self._allocate(fd, _BLOCK)
+        self._generation += 1
+        self._end = _BLOCK
+        write_all(self._disk, fd, [encode_header(self._generation)], 0)
+        sync_file(self._disk, fd)
+
+    def close(self) -> None:
+        """Leave no entry behind; raises what a failing disk raises."""
+        with self._turn:
+            try:
+                if self._unsynced:
+                    self._checkpoint()
+            finally:
+                self._close_descriptors()
+                if self._fd is not None:
+                    os.close(self._fd)
+                    self._fd = None
+
+    def _close_descriptors(self) -> None:
+        for descriptor in self._unsynced.values():
+            os.close(descriptor)
+        self._unsynced.clear()
+
+    def _opened(self) -> int:
+        if self._fd is None:
+            self._fd = self._disk.create(self._path)
+            sync_directory(os.path.dirname(self._path))
+            self._allocated = os.fstat(self._fd).st_size
+            self._generation = read_generation(self._fd) or 0
+        return self._fd
+
+    def _allocate(self, fd: int, size: int) -> None:
+        """Blocks that were written before are overwritten in place; their sync is the cheap one."""
+        while self._allocated < size:
+            write_all(self._disk, fd, [bytes(_GROWTH)], self._allocated)
+            self._allocated += _GROWTH
+            sync_file(self._disk, fd)
+
+
+def encode_header(generation: int) -> bytes:
+    fields = _FILE_HEADER.pack(_MAGIC, _VERSION, generation, 0)[:-4]
+    return fields + struct.pack(">I", crc32c(fields))
+
+
+def read_generation(fd: int) -> int | None:
+    """None for a file that has never been begun, or whose beginning was cut off."""
+    data = read_exactly(fd, _FILE_HEADER.size, 0)
+    if len(data) < _FILE_HEADER.size:
+        return None
+    magic, version, generation, crc = _FILE_HEADER.unpack(data)
+    if magic != _MAGIC or version != _VERSION or crc != crc32c(data[:-4]):
+        return None
+    return int(generation)
+
+
+def encoded_size(entry: Entry) -> int:
+    return _ENTRY_HEADER.size + len(entry.directory.encode()) + len(entry.data)
+
+
+def encode_entry(entry: Entry, generation: int) -> bytes:
+    name = entry.directory.encode()
+    header = _ENTRY_HEADER.pack(
+        0, len(entry.data), generation, entry.base_offset, entry.position, len(name)
+    )
+    rest = header[4:] + name + entry.data
+    return struct.pack(">I", crc32c(rest)) + rest
+
+
+def read_entries(fd: int) -> list[Entry]:
+    """All entries of the file's generation, in the order they were made durable."""
+    generation = read_generation(fd)
+    if generation is None:
+        return []
+    data = read_exactly(fd, os.fstat(fd).st_size, 0)
+    entries, position = [], _BLOCK
+    while (found := _read_entry(data, position, generation)) is not None:
+        entry, position = found
+        entries.append(entry)
+    return entries
+
+
+def _read_entry(data: bytes, position: int, generation: int) -> tuple[Entry, int] | None:
+    if position + _ENTRY_HEADER.size > len(data):
+        return None
+    crc, size, of_generation, base_offset, at, name_size = _ENTRY_HEADER.unpack_from(data, position)
+    start = position + _ENTRY_HEADER.size
+    end = start + name_size + size
+    if of_generation != generation or end > len(data):
+        return None
+    if crc32c(memoryview(data)[position + 4 : end]) != crc:
+        return None
+    name = data[start : start + name_size].decode()
+    return Entry(name, base_offset, at, data[start + name_size : end]), end
+
+
+def replay(disk: Disk, data_directory: str) -> int:
+    """Write the entries of a crashed process to their segments; returns how many there were."""
+    path = os.path.join(data_directory, FILE)
+    if not os.path.exists(path):
+        return 0
+    fd = disk.create(path)
+    try:
+        entries = read_entries(fd)
+        _restore(disk, data_directory, entries)
+        generation = read_generation(fd) or 0
+        write_all(disk, fd, [encode_header(generation + 1)], 0)
+        sync_file(disk, fd)
+    finally:
+        os.close(fd)
+    return len(entries)
+
+
+def _restore(disk: Disk, data_directory: str, entries: Sequence[Entry]) -> None:
+    by_segment: dict[tuple[str, int], list[Entry]] = {}
+    for entry in entries:
+        by_segment.setdefault((entry.directory, entry.base_offset), []).append(entry)
+    for (name, base_offset), of_segment in by_segment.items():
+        directory = os.path.join(data_directory, name)
+        # A segment that has a successor was synced before it got one; or it is deleted.
+        if base_offset == _last_segment(directory):
+            _restore_segment(disk, os.path.join(directory, f"{base_offset:020d}.log"), of_segment)
+
+
+def _restore_segment(disk: Disk, path: str, entries: Sequence[Entry]) -> None:
+    fd = disk.create(path)
+    try:
+        for entry in entries:
+            size = os.fstat(fd).st_size
+            if size < entry.position:
+                found = f"the file ends, but the journal continues it at {entry.position}"
+                raise CorruptLog(path, size, found, "restore the partition from a backup")
+            write_all(disk, fd, [entry.data], entry.position)
+        sync_file(disk, fd)
+    finally:
+        os.close(fd)
+
+
+def _last_segment(directory: str) -> int | None:
+    try:
+        names = os.listdir(directory)
+    except FileNotFoundError:
+        return None
+    bases = [int(name[:20]) for name in names if name[20:] == ".log" and name[:20].isdigit()]
+    return max(bases, default=None)

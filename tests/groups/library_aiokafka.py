@@ -1,0 +1,93 @@
+"""Members made of aiokafka. They live on one event loop; a thread each drives them from outside."""
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from functools import cache
+from typing import Any, TypeVar
+
+from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
+from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
+
+from groups.members import POLL_S, SETTLE_TIMEOUT_S, Delivery, Member, Partition
+
+ASSIGNORS = {
+    "range": RangePartitionAssignor,
+    "roundrobin": RoundRobinPartitionAssignor,
+    "sticky": StickyPartitionAssignor,
+}
+T = TypeVar("T")
+
+
+@cache
+def event_loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="aiokafka", daemon=True).start()
+    return loop
+
+
+def run(coroutine: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run_coroutine_threadsafe(coroutine, event_loop()).result(SETTLE_TIMEOUT_S)
+
+
+class AiokafkaMember(Member):
+    library = "aiokafka"
+
+    def _open(self) -> None:
+        run(self._start())
+
+    async def _start(self) -> None:
+        options = self.options
+        self._consumer = AIOKafkaConsumer(
+            bootstrap_servers=self.servers,
+            group_id=self.group_id,
+            client_id=self.name,
+            group_instance_id=options.instance_id,
+            partition_assignment_strategy=(ASSIGNORS[options.assignor],),
+            auto_offset_reset="earliest",
+            enable_auto_commit=False,
+            session_timeout_ms=options.session_ms,
+            max_poll_interval_ms=options.max_poll_ms,
+            heartbeat_interval_ms=options.heartbeat_ms,
+            metadata_max_age_ms=options.metadata_ms,
+            fetch_max_wait_ms=100,
+        )
+        await self._consumer.start()
+
+    def _subscribe(self, topics: tuple[str, ...], pattern: str | None) -> None:
+        async def subscribe() -> None:
+            self._consumer.subscribe(topics, pattern=pattern, listener=_Listener(self))
+
+        run(subscribe())
+
+    def _poll(self) -> list[Delivery]:
+        polled = run(self._consumer.getmany(timeout_ms=int(POLL_S * 1000)))
+        return [Delivery(r.topic, r.partition, r.offset) for rs in polled.values() for r in rs]
+
+    def _assigned(self) -> frozenset[Partition]:
+        return frozenset((p.topic, p.partition) for p in self._consumer.assignment())
+
+    def _commit(self, next_offsets: dict[Partition, int]) -> bool:
+        offsets = {TopicPartition(*p): offset for p, offset in next_offsets.items()}
+        try:
+            run(self._consumer.commit(offsets))
+        except (CommitFailedError, IllegalStateError, KafkaError):
+            return False
+        return True
+
+    def _close(self) -> None:
+        run(self._consumer.stop())
+
+
+class _Listener(ConsumerRebalanceListener):
+    def __init__(self, member: AiokafkaMember) -> None:
+        self._member = member
+
+    async def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
+        self._member._lost((p.topic, p.partition) for p in revoked)
+
+    async def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
+        """The member looks after every poll."""

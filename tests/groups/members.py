@@ -1,0 +1,250 @@
+"""Members of a group, whatever library they are made of, and a record of what they were given.
+
+A member polls on its own, commits every batch before it asks for the next one, and tells the
+ledger. Libraries differ in `library_*.py`; what tests do with members is the same for all.
+"""
+
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from support.waiting import wait_until
+
+POLL_S = 0.05
+SETTLE_TIMEOUT_S = 30.0
+
+Partition = tuple[str, int]
+
+
+class Delivery(NamedTuple):
+    topic: str
+    partition: int
+    offset: int
+
+
+class Ledger:
+    """Who was given which record, and whether it was committed by whom it was given to."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._committed: Counter[Delivery] = Counter()
+        self._delivered: Counter[Delivery] = Counter()
+        self._pending: dict[tuple[str, Partition], list[Delivery]] = defaultdict(list)
+
+    def deliver(self, member: str, batch: Iterable[Delivery]) -> None:
+        with self._lock:
+            for record in batch:
+                self._delivered[record] += 1
+                self._pending[member, (record.topic, record.partition)].append(record)
+
+    def commit(self, member: str, partitions: Iterable[Partition]) -> None:
+        with self._lock:
+            for partition in partitions:
+                self._committed.update(self._pending.pop((member, partition), []))
+
+    def lose(self, member: str, partitions: Iterable[Partition]) -> None:
+        """What the member has not committed is somebody else's to deal with."""
+        with self._lock:
+            for partition in partitions:
+                self._pending.pop((member, partition), None)
+
+    @property
+    def records(self) -> set[Delivery]:
+        with self._lock:
+            return set(self._delivered)
+
+    def check(self) -> None:
+        """Nothing was committed twice: a record is only given again if its commit had failed."""
+        assert not [record for record, times in self._committed.items() if times > 1]
+        assert self._committed.keys() == self._delivered.keys()
+
+    @property
+    def repeated(self) -> int:
+        return sum(times - 1 for times in self._delivered.values())
+
+    def positions(self) -> dict[Partition, int]:
+        """The offset after the last record of each partition."""
+        last: dict[Partition, int] = {}
+        for topic, partition, offset in self._committed:
+            last[topic, partition] = max(last.get((topic, partition), 0), offset + 1)
+        return last
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What can be said about a member in any library."""
+
+    topics: tuple[str, ...] = ()
+    pattern: str | None = None
+    assignor: str = "range"
+    instance_id: str | None = None
+    session_ms: int = 10_000
+    max_poll_ms: int = 60_000
+    heartbeat_ms: int = 150
+    metadata_ms: int = 300
+
+
+class Member:
+    """Runs on a thread of its own. Subclasses open a consumer, poll, commit and close it."""
+
+    library = ""
+
+    def __init__(
+        self, servers: str, group_id: str, name: str, options: Options, ledger: Ledger
+    ) -> None:
+        self.servers = servers
+        self.group_id = group_id
+        self.name = name
+        self.options = options
+        self.assignment: frozenset[Partition] = frozenset()
+        self.problem: Exception | None = None
+        self._ledger = ledger
+        self._stopping = threading.Event()
+        self._polls = threading.Event()
+        self._polls.set()
+        self._orders: list[Callable[[], None]] = []
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> "Member":
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """Leave the group in order."""
+        self._stopping.set()
+        self._polls.set()
+        self._thread.join(SETTLE_TIMEOUT_S)
+        assert not self._thread.is_alive(), f"{self.name} does not stop"
+
+    def stall(self) -> None:
+        """Do not poll any more; what the library does by itself goes on."""
+        self._polls.clear()
+
+    def resume(self) -> None:
+        self._polls.set()
+
+    def subscribe(self, *topics: str) -> None:
+        self._orders.append(lambda: self._subscribe(topics, None))
+
+    # -- the member's thread ---------------------------------------------------------------------
+
+    def _run(self) -> None:
+        try:
+            self._open()
+            self._subscribe(self.options.topics, self.options.pattern)
+            while not self._stopping.is_set():
+                if self._polls.wait(POLL_S):
+                    self._work()
+            self._close()
+        except Exception as problem:  # noqa: BLE001 - the test that owns the member raises it
+            self.problem = problem
+        finally:
+            self.assignment = frozenset()
+
+    def _work(self) -> None:
+        while self._orders:
+            self._orders.pop(0)()
+        batch = self._poll()
+        self.assignment = self._assigned()
+        if not batch:
+            return
+        self._ledger.deliver(self.name, batch)
+        next_offsets: dict[Partition, int] = {}
+        for topic, partition, offset in batch:
+            next_offsets[topic, partition] = offset + 1
+        if self._commit(next_offsets):
+            self._ledger.commit(self.name, next_offsets)
+
+    def _lost(self, partitions: Iterable[Partition]) -> None:
+        gone = set(partitions)
+        self._ledger.lose(self.name, gone)
+        self.assignment -= gone
+
+    # -- a library's part ------------------------------------------------------------------------
+
+    def _open(self) -> None:
+        raise AssertionError
+
+    def _subscribe(self, topics: tuple[str, ...], pattern: str | None) -> None:
+        raise AssertionError
+
+    def _poll(self) -> list[Delivery]:
+        raise AssertionError
+
+    def _assigned(self) -> frozenset[Partition]:
+        raise AssertionError
+
+    def _commit(self, next_offsets: dict[Partition, int]) -> bool:
+        """Whether the coordinator took it."""
+        raise AssertionError
+
+    def _close(self) -> None:
+        raise AssertionError
+
+
+class Fleet:
+    """The members of one group."""
+
+    def __init__(self, servers: str, group_id: str) -> None:
+        self.servers = servers
+        self.group_id = group_id
+        self.members: list[Member] = []
+        self.ledger = Ledger()
+        self._count = 0
+
+    def __enter__(self) -> "Fleet":
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        for member in self.members:
+            member._stopping.set()
+        for member in list(self.members):
+            self.stop(member)
+
+    def add(self, library: type[Member], **options: Any) -> Member:
+        self._count += 1
+        name = f"{library.library}-{self._count}"
+        member = library(self.servers, self.group_id, name, Options(**options), self.ledger)
+        self.members.append(member.start())
+        return member
+
+    def stop(self, member: Member) -> None:
+        self.members.remove(member)
+        member.stop()
+        assert member.problem is None, f"{member.name}: {member.problem!r}"
+
+    def await_owners(
+        self, wanted: Iterable[Partition], *, among: list[Member] | None = None
+    ) -> None:
+        """Every partition has one owner, and nobody owns anything else."""
+        expected = sorted(wanted)
+        members = self.members if among is None else among
+
+        def is_settled() -> bool:
+            self._raise_problems()
+            owned = sorted(p for member in members for p in member.assignment)
+            return owned == expected
+
+        what = f"every partition has one owner ({self.group_id})"
+        deadline = time.monotonic() + SETTLE_TIMEOUT_S
+        while not is_settled():
+            owned = {member.name: sorted(member.assignment) for member in members}
+            assert time.monotonic() < deadline, f"{what}: {owned}"
+            time.sleep(POLL_S)
+
+    def await_records(self, wanted: Iterable[Delivery]) -> None:
+        expected = set(wanted)
+
+        def is_read() -> bool:
+            self._raise_problems()
+            return self.ledger.records >= expected
+
+        wait_until(is_read, SETTLE_TIMEOUT_S, f"all records of {self.group_id} are read")
+
+    def _raise_problems(self) -> None:
+        for member in self.members:
+            if member.problem is not None:
+                raise member.problem

@@ -1,0 +1,28 @@
+"""A broker in a process of its own, and a stage on it for the client that a module is about."""
+
+import pytest
+
+from interop.kafka_jars import start_kafka
+from interop.stage import Stage
+from support.brokers import IS_KAFKA
+from support.node_process import NodeProcess
+
+
+@pytest.fixture(scope="session")
+def servers(tmp_path_factory):
+    """Drumbeat's; Apache Kafka's with DRUMBEAT_TEST_BROKER=kafka, to check what we expect."""
+    folder = tmp_path_factory.mktemp("broker")
+    if IS_KAFKA:
+        with start_kafka(folder) as bootstrap_servers:
+            yield bootstrap_servers
+        return
+    options = ("--data", str(folder / "data"), "--set", "group.initial.rebalance.delay.ms=0")
+    with NodeProcess(*options, logs=folder / "node.log") as node:
+        yield node.bootstrap_servers
+        assert node.stop() == 0, node.log_text
+
+
+@pytest.fixture
+def stage(servers, tmp_path, client):
+    with Stage(servers, tmp_path, client) as stage:
+        yield stage

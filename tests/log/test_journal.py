@@ -1,0 +1,155 @@
+"""One sync for many partitions; what only the journal has is written again after a crash."""
+
+import asyncio
+import os
+import random
+import shutil
+
+import pytest
+
+from drumbeat.log.errors import AppendFailed, CorruptLog
+from drumbeat.log.files import Disk
+from drumbeat.log.journal import FILE, Entry, Journal, read_entries, replay
+from drumbeat.log.port import TopicPartition
+from drumbeat.log.store import LocalStore
+from log.helpers import SETTINGS, FaultyDisk, contents, write
+
+PARTITIONS = [TopicPartition("orders", number) for number in range(4)]
+
+
+class CountingDisk(Disk):
+    """Counts the syncs of each file."""
+
+    def __init__(self):
+        self.syncs = []
+
+    def sync(self, fd):
+        self.syncs.append(os.path.basename(os.readlink(f"/proc/self/fd/{fd}")))
+        super().sync(fd)
+
+
+def segment_of(directory, topic_partition):
+    return directory / str(topic_partition) / "00000000000000000000.log"
+
+
+def test_commits_of_many_partitions_share_one_sync(tmp_path):
+    disk = CountingDisk()
+
+    async def scenario():
+        async with LocalStore(tmp_path, disk=disk) as store:
+            logs = [await store.acquire(tp, SETTINGS) for tp in PARTITIONS]
+            await asyncio.gather(*(write(log, b"first") for log in logs))
+            disk.syncs.clear()
+            await asyncio.gather(*(write(log, b"second") for log in logs))
+            return list(disk.syncs)
+
+    assert asyncio.run(scenario()) == [FILE]
+
+
+def written(directory, rounds=5):
+    """A store that was not closed: what a killed process leaves."""
+
+    async def scenario():
+        store = LocalStore(directory)
+        await store.open()
+        logs = [await store.acquire(tp, SETTINGS) for tp in PARTITIONS]
+        for number in range(rounds):
+            await asyncio.gather(*(write(log, b"%d" % number) for log in logs))
+        shutil.copytree(directory, f"{directory}-crashed")
+        await store.close()
+
+    asyncio.run(scenario())
+    return directory.parent / f"{directory.name}-crashed"
+
+
+def reread(directory):
+    async def scenario():
+        async with LocalStore(directory) as store:
+            return [contents(await store.acquire(tp, SETTINGS)) for tp in PARTITIONS]
+
+    return asyncio.run(scenario())
+
+
+EXPECTED = [(number, b"%d" % number) for number in range(5)]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_power_cut_may_take_any_unsynced_part_of_the_segments(tmp_path, seed):
+    """Tails cut off, or kept in length and filled with zeros: the journal has it all."""
+    rng = random.Random(seed)
+    crashed = written(tmp_path / "data")
+    for topic_partition in PARTITIONS:
+        path = segment_of(crashed, topic_partition)
+        data = path.read_bytes()
+        keep = rng.randrange(len(data) + 1)
+        path.write_bytes(data[:keep] + bytes(rng.choice((0, len(data) - keep))))
+    assert reread(crashed) == [EXPECTED] * len(PARTITIONS)
+    assert reread(crashed) == [EXPECTED] * len(PARTITIONS)
+
+
+def test_a_torn_journal_keeps_what_stands_before_the_tear(tmp_path):
+    crashed = written(tmp_path / "data")
+    entries = read_entries(os.open(crashed / FILE, os.O_RDONLY))
+    assert len(entries) == 5 * len(PARTITIONS)
+    with open(crashed / FILE, "r+b") as file:
+        data = file.read()
+        file.seek(data.rindex(entries[-1].data))
+        file.write(b"torn")
+    assert read_entries(os.open(crashed / FILE, os.O_RDONLY)) == entries[:-1]
+
+
+def test_a_closed_store_leaves_nothing_to_replay(tmp_path):
+    written(tmp_path / "data")
+    assert replay(Disk(), str(tmp_path / "data")) == 0
+
+
+def test_a_deleted_partition_does_not_come_back_under_its_name(tmp_path):
+    async def scenario():
+        store = LocalStore(tmp_path / "data")
+        await store.open()
+        log = await store.acquire(PARTITIONS[0], SETTINGS)
+        await write(log, b"of the old topic")
+        await store.delete(PARTITIONS[0])
+        again = await store.acquire(PARTITIONS[0], SETTINGS)
+        shutil.copytree(tmp_path / "data", tmp_path / "crashed")
+        await again.release()
+        await store.close()
+
+    asyncio.run(scenario())
+    assert reread(tmp_path / "crashed")[0] == []
+
+
+def test_a_full_journal_begins_anew_after_the_segments_are_synced(tmp_path, monkeypatch):
+    monkeypatch.setattr("drumbeat.log.journal.FILE_BYTES", 6000)
+    crashed = written(tmp_path / "data", rounds=40)
+    assert len(read_entries(os.open(crashed / FILE, os.O_RDONLY))) < 40
+    assert reread(crashed) == [[(n, b"%d" % n) for n in range(40)]] * len(PARTITIONS)
+
+
+def test_a_failed_sync_of_the_journal_ends_the_round_and_not_the_store(tmp_path):
+    disk = FaultyDisk()
+
+    async def scenario():
+        async with LocalStore(tmp_path, disk=disk) as store:
+            first, second = [await store.acquire(tp, SETTINGS) for tp in PARTITIONS[:2]]
+            await write(first, b"kept")
+            disk.sync_errors.append(5)
+            with pytest.raises(AppendFailed):
+                await write(first, b"lost")
+            assert await write(second, b"later") == 0
+            again = await store.acquire(PARTITIONS[0], SETTINGS)
+            assert await write(again, b"more") == 1
+            shutil.copytree(tmp_path, f"{tmp_path}-crashed")
+
+    asyncio.run(scenario())
+    assert reread(f"{tmp_path}-crashed")[:2] == [[(0, b"kept"), (1, b"more")], [(0, b"later")]]
+
+
+def test_a_segment_that_is_shorter_than_the_journal_knows_is_damage(tmp_path):
+    crashed = written(tmp_path / "data")
+    journal = Journal(Disk(), str(crashed))
+    fd = os.open(segment_of(crashed, PARTITIONS[0]), os.O_RDWR)
+    journal.append([Entry("orders-0", 0, 10_000, b"beyond the end")], [fd])
+    os.close(fd)
+    with pytest.raises(CorruptLog, match="the journal continues it at 10000"):
+        replay(Disk(), str(crashed))
