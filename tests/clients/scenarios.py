@@ -7,7 +7,7 @@ that client can do is tested beside it.
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -83,10 +83,10 @@ class Client(Protocol):
     ) -> None:
         """Returns when everything is acknowledged, or sent where nothing is."""
 
-    def consume(
-        self, topic: str, starts: Mapping[int, int], records: int, settings: Mapping[str, int]
-    ) -> list[Consumed]:
-        """`records` records of the partitions assigned with their first offsets.
+    def reading(
+        self, topic: str, starts: Mapping[int, int], settings: Mapping[str, int]
+    ) -> AbstractContextManager[Callable[[int], list[Consumed]]]:
+        """A consumer of partitions with their first offsets; gives so many records when called.
 
         Settings are fetch.min.bytes, fetch.max.wait.ms and max.partition.fetch.bytes.
         """
@@ -124,9 +124,10 @@ def new_topic(client: Client, prefix: str, partitions: int = 1, **configs: str) 
     return name
 
 
-def read(client: Client, topic: str, start: int, records: int, **settings: int) -> list[Consumed]:
+def read(client: Client, topic: str, start: int, records: int) -> list[Consumed]:
     """`records` records of partition 0 from offset `start` on."""
-    return client.consume(topic, {0: start}, records, settings)
+    with client.reading(topic, {0: start}, {}) as take:
+        return take(records)
 
 
 def in_order(sent: Sequence[Message], first_offset: int = 0) -> list[Consumed]:
@@ -186,7 +187,8 @@ class Scenarios:
     def test_keys_decide_partitions(self, client: Client) -> None:
         topic, sent = new_topic(client, "keys", partitions=3), messages(3_000)
         client.produce(topic, sent)
-        consumed = client.consume(topic, {0: 0, 1: 0, 2: 0}, 3_000, {})
+        with client.reading(topic, {0: 0, 1: 0, 2: 0}, {}) as take:
+            consumed = take(3_000)
         assert sorted(c.message.value for c in consumed) == [m.value for m in sent]
         partitions_of_key: dict[bytes, set[int]] = {}
         for one in consumed:
@@ -219,39 +221,35 @@ class Scenarios:
 
     def test_long_poll_ends_when_records_come(self, client: Client) -> None:
         topic, sent = new_topic(client, "long-poll"), messages(1)
-        consumed: list[Consumed] = []
         settings = {"fetch.min.bytes": 1, "fetch.max.wait.ms": LONG_WAIT_MS}
-        waiting = _in_thread(lambda: consumed.extend(client.consume(topic, {0: 0}, 1, settings)))
-        client.produce(topic, sent, partition=0)
-        waiting.join()
-        assert consumed == in_order(sent)
+        with client.reading(topic, {0: 0}, settings) as take:
+            writing = threading.Thread(target=lambda: client.produce(topic, sent, partition=0))
+            writing.start()
+            assert take(1) == in_order(sent)
+            writing.join()
 
     def test_records_above_the_fetch_limits_are_read_all_the_same(self, client: Client) -> None:
         topic, sent = new_topic(client, "limits"), messages(20, size=20_000)
         for message in sent:
             client.produce(topic, [message], partition=0)
-        settings = {"max.partition.fetch.bytes": 1_000}
-        assert client.consume(topic, {0: 0}, 20, settings) == in_order(sent)
+        with client.reading(topic, {0: 0}, {"max.partition.fetch.bytes": 1_000}) as take:
+            assert take(20) == in_order(sent)
 
-    def test_a_waiting_consumer_outlives_a_restart(self, tmp_path: Path) -> None:
+    def test_a_consumer_outlives_a_restart(self, tmp_path: Path) -> None:
         (port,) = free_ports(1)
         sent = messages(20)
-        consumed: list[Consumed] = []
         with (
             Cluster(data=str(tmp_path), port=port) as cluster,
             closing(self.adapter(cluster.bootstrap_servers)) as client,
         ):
             topic = new_topic(client, "restart")
             client.produce(topic, sent[:10], partition=0)
-            listener = cluster.node.listener
-            connections = listener.connection_count
-            waiting = _in_thread(lambda: consumed.extend(read(client, topic, 0, 20)))
-            wait_until(lambda: listener.connection_count > connections, 5.0, "the consumer")
-            cluster.stop()
-            cluster.start()
-            client.produce(topic, sent[10:], partition=0)
-            waiting.join()
-        assert consumed == in_order(sent)
+            with client.reading(topic, {0: 0}, {}) as take:
+                assert take(10) == in_order(sent[:10])
+                cluster.stop()
+                cluster.start()
+                client.produce(topic, sent[10:], partition=0)
+                assert take(10) == in_order(sent[10:], 10)
 
     # -- topics ----------------------------------------------------------------------------------
 
@@ -261,7 +259,8 @@ class Scenarios:
         client.grow_topic(topic, 5)
         assert client.topics()[topic] == 5
         client.produce(topic, messages(10), partition=4)
-        assert len(client.consume(topic, {4: 0}, 10, {})) == 10
+        with client.reading(topic, {4: 0}, {}) as take:
+            assert [one.partition for one in take(10)] == [4] * 10
         client.delete_topic(topic)
         wait_until(lambda: topic not in client.topics(), 5.0, f"{topic} to be gone")
 
@@ -296,9 +295,3 @@ class Scenarios:
 
     def test_the_cluster(self, client: Client, bootstrap_servers: str) -> None:
         assert list(client.nodes()) == [(1, bootstrap_servers)]
-
-
-def _in_thread(function: Callable[[], None]) -> threading.Thread:
-    thread = threading.Thread(target=function)
-    thread.start()
-    return thread

@@ -1,7 +1,7 @@
 """aiokafka: asyncio, request versions of long ago."""
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
@@ -21,7 +21,7 @@ from clients.scenarios import (
 
 pytestmark = pytest.mark.clients
 
-TIMEOUT_S = 30.0
+TIMEOUT_MS = 30_000
 ACKS = {"0": 0, "1": 1, "all": "all"}
 
 
@@ -111,24 +111,17 @@ class AioKafka:
 
         asyncio.run(run())
 
-    def consume(self, topic, starts, records, settings):
+    @contextmanager
+    def reading(self, topic, starts, settings):
         options = {key.replace(".", "_"): value for key, value in settings.items()}
-
-        async def run():
-            async with self.consumer(**options) as consumer:
-                assigned = {TopicPartition(topic, p): offset for p, offset in starts.items()}
-                consumer.assign(list(assigned))
-                for topic_partition, offset in assigned.items():
-                    consumer.seek(topic_partition, offset)
-                found = []
-                while len(found) < records:
-                    polled = await consumer.getmany(
-                        timeout_ms=int(TIMEOUT_S * 1000), max_records=records - len(found)
-                    )
-                    found += [record for batch in polled.values() for record in batch]
-                return found
-
-        return [_consumed(record) for record in asyncio.run(run())]
+        assigned = {TopicPartition(topic, p): offset for p, offset in starts.items()}
+        with asyncio.Runner() as runner:
+            consumer = runner.run(self.started_consumer(**options))
+            consumer.assign(list(assigned))
+            for topic_partition, offset in assigned.items():
+                consumer.seek(topic_partition, offset)
+            yield lambda records: runner.run(_take(consumer, records))
+            runner.run(consumer.stop())
 
     def offset_for_time(self, topic, timestamp):
         topic_partition = TopicPartition(topic, 0)
@@ -152,17 +145,29 @@ class AioKafka:
 
         return asyncio.run(run())
 
-    @asynccontextmanager
-    async def consumer(self, **options):
+    async def started_consumer(self, **options):
         consumer = AIOKafkaConsumer(
             bootstrap_servers=self.bootstrap_servers,
             **{"auto_offset_reset": "none", **options},
         )
         await consumer.start()
+        return consumer
+
+    @asynccontextmanager
+    async def consumer(self, **options):
+        consumer = await self.started_consumer(**options)
         try:
             yield consumer
         finally:
             await consumer.stop()
+
+
+async def _take(consumer, records):
+    found = []
+    while len(found) < records:
+        polled = await consumer.getmany(timeout_ms=TIMEOUT_MS, max_records=records - len(found))
+        found += [_consumed(record) for batch in polled.values() for record in batch]
+    return found
 
 
 def _consumed(record):

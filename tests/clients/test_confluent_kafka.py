@@ -1,5 +1,7 @@
 """confluent-kafka, which is librdkafka. Its consumer wants a group id; no coordinator is asked."""
 
+from contextlib import contextmanager
+
 import pytest
 from confluent_kafka import (
     Consumer,
@@ -108,14 +110,12 @@ class ConfluentKafka:
         assert producer.flush(TIMEOUT_S) == 0
         assert problems == []
 
-    def consume(self, topic, starts, records, settings):
+    @contextmanager
+    def reading(self, topic, starts, settings):
         settings = {key.replace("max.wait", "wait.max"): value for key, value in settings.items()}
         with self.consumer(**settings) as consumer:
             consumer.assign([TopicPartition(topic, p, offset) for p, offset in starts.items()])
-            found = []
-            while len(found) < records:
-                found += consumer.consume(min(records - len(found), 10_000), TIMEOUT_S)
-        return [_consumed(message) for message in found]
+            yield lambda records: _take(consumer, records)
 
     def offset_for_time(self, topic, timestamp):
         with self.consumer() as consumer:
@@ -129,6 +129,14 @@ class ConfluentKafka:
     def consumer(self, **settings):
         fixed = {"group.id": "unused", "enable.auto.commit": False, "auto.offset.reset": "error"}
         return Consumer(quietly(self.servers | fixed | settings))
+
+
+def _take(consumer, records):
+    found = []
+    while len(found) < records:
+        polled = consumer.consume(min(records - len(found), 10_000), TIMEOUT_S)
+        found += [_consumed(message) for message in polled]
+    return found
 
 
 def _consumed(message):
@@ -176,8 +184,7 @@ class TestConfluentKafka(Scenarios):
         client.produce(topic, sent, partition=0)
         with client.consumer(**{"isolation.level": "read_committed"}) as consumer:
             consumer.assign([TopicPartition(topic, 0, 0)])
-            found = consumer.consume(100, TIMEOUT_S)
-        assert [_consumed(message) for message in found] == in_order(sent)
+            assert _take(consumer, 100) == in_order(sent)
 
     @pytest.mark.parametrize(
         ("name", "code"),
@@ -210,5 +217,4 @@ class TestConfluentKafka(Scenarios):
         client.produce(topic, sent, partition=0)
         with client.consumer(**{"auto.offset.reset": "earliest"}) as consumer:
             consumer.assign([TopicPartition(topic, 0, 5_000)])
-            found = consumer.consume(10, TIMEOUT_S)
-        assert [_consumed(message) for message in found] == in_order(sent)
+            assert _take(consumer, 10) == in_order(sent)

@@ -104,18 +104,15 @@ class KafkaPython:
         finally:
             producer.close()
 
-    def consume(self, topic, starts, records, settings):
+    @contextmanager
+    def reading(self, topic, starts, settings):
         options = {key.replace(".", "_"): value for key, value in settings.items()}
         with self.consumer(**options) as consumer:
             assigned = {TopicPartition(topic, p): offset for p, offset in starts.items()}
             consumer.assign(list(assigned))
             for topic_partition, offset in assigned.items():
                 consumer.seek(topic_partition, offset)
-            found = []
-            while len(found) < records:
-                polled = consumer.poll(TIMEOUT_MS, max_records=records - len(found))
-                found += [record for batch in polled.values() for record in batch]
-        return [_consumed(record) for record in found]
+            yield lambda records: _take(consumer, records)
 
     def offset_for_time(self, topic, timestamp):
         topic_partition = TopicPartition(topic, 0)
@@ -140,6 +137,14 @@ class KafkaPython:
             yield consumer
         finally:
             consumer.close()
+
+
+def _take(consumer, records):
+    found = []
+    while len(found) < records:
+        polled = consumer.poll(TIMEOUT_MS, max_records=records - len(found))
+        found += [_consumed(record) for batch in polled.values() for record in batch]
+    return found
 
 
 def _consumed(record):
@@ -185,8 +190,7 @@ class TestKafkaPython(Scenarios):
         with client.consumer(isolation_level="read_committed") as consumer:
             consumer.assign([topic_partition])
             consumer.seek(topic_partition, 0)
-            found = consumer.poll(TIMEOUT_MS, max_records=100)[topic_partition]
-        assert [_consumed(record) for record in found] == in_order(sent)
+            assert _take(consumer, 100) == in_order(sent)
 
     def test_refused_topics(self, client):
         topic = new_topic(client, "twice")

@@ -1,8 +1,9 @@
 """Members made of kafka-python."""
 
+import time
 import warnings
 
-from groups.members import POLL_S, Delivery, Member, Partition
+from groups.members import LONG_POLL_S, Delivery, Member, Partition
 
 with warnings.catch_warnings():
     # kafka-python reads its message schemas with a call that Python 3.11 deprecates.
@@ -14,6 +15,7 @@ with warnings.catch_warnings():
     from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
     from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 
+JOIN_PATIENCE_S = 1.5
 ASSIGNORS = {
     "range": RangePartitionAssignor,
     "roundrobin": RoundRobinPartitionAssignor,
@@ -27,6 +29,7 @@ class KafkaPythonMember(Member):
 
     def _open(self) -> None:
         options = self.options
+        self._joined_at_s = time.monotonic()
         self._consumer = KafkaConsumer(
             bootstrap_servers=self.servers,
             group_id=self.group_id,
@@ -50,8 +53,18 @@ class KafkaPythonMember(Member):
             self._consumer.subscribe(pattern=pattern, listener=listener)
 
     def _poll(self) -> list[Delivery]:
-        polled = self._consumer.poll(timeout_ms=int(POLL_S * 1000))
+        self._nudge()
+        polled = self._consumer.poll(timeout_ms=int(LONG_POLL_S * 1000))
         return [Delivery(r.topic, r.partition, r.offset) for rs in polled.values() for r in rs]
+
+    def _nudge(self) -> None:
+        """An answer to JoinGroup that comes between two polls is forgotten, for ever if not asked."""
+        coordinator = self._consumer._coordinator
+        if not coordinator.rejoining:
+            self._joined_at_s = time.monotonic()
+        elif time.monotonic() - self._joined_at_s > JOIN_PATIENCE_S:
+            coordinator.request_rejoin()
+            self._joined_at_s = time.monotonic()
 
     def _assigned(self) -> frozenset[Partition]:
         return frozenset((p.topic, p.partition) for p in self._consumer.assignment())

@@ -9,11 +9,13 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 from support.waiting import wait_until
 
 POLL_S = 0.05
+LONG_POLL_S = 0.25  # for a library that loses answers which come between two polls
 SETTLE_TIMEOUT_S = 30.0
 
 Partition = tuple[str, int]
@@ -26,30 +28,45 @@ class Delivery(NamedTuple):
 
 
 class Ledger:
-    """Who was given which record, and whether it was committed by whom it was given to."""
+    """Which records were given to members, and which of those gifts were committed.
+
+    A record whose commit failed is its member's until it loses the partition: a later commit may
+    still cover it. After that it is somebody else's to deal with.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._committed: Counter[Delivery] = Counter()
         self._delivered: Counter[Delivery] = Counter()
-        self._pending: dict[tuple[str, Partition], list[Delivery]] = defaultdict(list)
+        self._left_over: dict[tuple[str, Partition], list[Delivery]] = defaultdict(list)
+        self._losses: Counter[str] = Counter()
 
-    def deliver(self, member: str, batch: Iterable[Delivery]) -> None:
+    def deliver(self, batch: Iterable[Delivery]) -> None:
         with self._lock:
-            for record in batch:
-                self._delivered[record] += 1
-                self._pending[member, (record.topic, record.partition)].append(record)
+            self._delivered.update(batch)
 
-    def commit(self, member: str, partitions: Iterable[Partition]) -> None:
+    def losses(self, member: str) -> int:
+        """How often the member has lost partitions."""
+        return self._losses[member]
+
+    def commit(self, member: str, batch: list[Delivery]) -> None:
         with self._lock:
-            for partition in partitions:
-                self._committed.update(self._pending.pop((member, partition), []))
+            self._committed.update(batch)
+            for partition in {record[:2] for record in batch}:
+                self._committed.update(self._left_over.pop((member, partition), []))
+
+    def leave_over(self, member: str, batch: list[Delivery], losses: int) -> None:
+        """The commit failed, of a batch that came when the member had lost this often."""
+        with self._lock:
+            if self._losses[member] == losses:
+                for record in batch:
+                    self._left_over[member, record[:2]].append(record)
 
     def lose(self, member: str, partitions: Iterable[Partition]) -> None:
-        """What the member has not committed is somebody else's to deal with."""
         with self._lock:
+            self._losses[member] += 1
             for partition in partitions:
-                self._pending.pop((member, partition), None)
+                self._left_over.pop((member, partition), None)
 
     @property
     def records(self) -> set[Delivery]:
@@ -81,7 +98,7 @@ class Options:
     pattern: str | None = None
     assignor: str = "range"
     instance_id: str | None = None
-    session_ms: int = 10_000
+    session_ms: int = 5_000
     max_poll_ms: int = 60_000
     heartbeat_ms: int = 150
     metadata_ms: int = 300
@@ -151,12 +168,12 @@ class Member:
         self.assignment = self._assigned()
         if not batch:
             return
-        self._ledger.deliver(self.name, batch)
-        next_offsets: dict[Partition, int] = {}
-        for topic, partition, offset in batch:
-            next_offsets[topic, partition] = offset + 1
-        if self._commit(next_offsets):
-            self._ledger.commit(self.name, next_offsets)
+        self._ledger.deliver(batch)
+        losses = self._ledger.losses(self.name)
+        if self._commit({(topic, partition): offset + 1 for topic, partition, offset in batch}):
+            self._ledger.commit(self.name, batch)
+        else:
+            self._ledger.leave_over(self.name, batch, losses)
 
     def _lost(self, partitions: Iterable[Partition]) -> None:
         gone = set(partitions)
@@ -217,23 +234,27 @@ class Fleet:
         assert member.problem is None, f"{member.name}: {member.problem!r}"
 
     def await_owners(
-        self, wanted: Iterable[Partition], *, among: list[Member] | None = None
+        self,
+        wanted: Iterable[Partition],
+        *,
+        among: list[Member] | None = None,
+        when: Callable[[], object] = lambda: True,
     ) -> None:
         """Every partition has one owner, and nobody owns anything else."""
         expected = sorted(wanted)
         members = self.members if among is None else among
-
-        def is_settled() -> bool:
-            self._raise_problems()
-            owned = sorted(p for member in members for p in member.assignment)
-            return owned == expected
-
-        what = f"every partition has one owner ({self.group_id})"
         deadline = time.monotonic() + SETTLE_TIMEOUT_S
-        while not is_settled():
+        while True:
+            self._raise_problems()
             owned = {member.name: sorted(member.assignment) for member in members}
-            assert time.monotonic() < deadline, f"{what}: {owned}"
+            if sorted(chain.from_iterable(owned.values())) == expected and when():
+                return
+            assert time.monotonic() < deadline, f"{self.group_id}: {owned}"
             time.sleep(POLL_S)
+
+    def is_shared(self) -> bool:
+        """Whether every member has something to do."""
+        return all(member.assignment for member in self.members)
 
     def await_records(self, wanted: Iterable[Delivery]) -> None:
         expected = set(wanted)

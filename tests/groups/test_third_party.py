@@ -1,14 +1,22 @@
-"""Groups of unmodified clients: they come, go, and share a topic's partitions between them."""
+"""Groups of unmodified clients: they come, go, and share partitions between them.
+
+After each step every partition has one owner. At the end every record was read, none was
+committed twice, and what is committed is what was read.
+"""
+
+from contextlib import contextmanager
 
 import pytest
 
 from drumbeat.testing import Cluster
+from groups.data_of_groups import Data
 from groups.library_aiokafka import AiokafkaMember
 from groups.library_confluent import ConfluentMember
 from groups.library_kafka_python import KafkaPythonMember
-from groups.members import Delivery, Fleet, Partition
-from support.data_topics import Topic, batch, create_topic, fresh_name, produce_to
-from support.wire import Wire
+from groups.members import Fleet
+from groups.wire_clients import WireClients
+from groups.wire_coordinator import WireCoordinator
+from support.data_topics import fresh_name
 
 pytestmark = pytest.mark.clients
 
@@ -20,6 +28,9 @@ ASSIGNORS = {
     "aiokafka": ("range", "roundrobin", "sticky"),
     "confluent-kafka": ("range", "roundrobin", "cooperative-sticky"),
 }
+EVERY_ASSIGNOR = [
+    (library, assignor) for library, offered in ASSIGNORS.items() for assignor in offered
+]
 
 
 @pytest.fixture(scope="module")
@@ -28,59 +39,135 @@ def servers():
         yield cluster.bootstrap_servers
 
 
-class Data:
-    """A topic, and what was written to it."""
-
-    def __init__(self, servers: str, partitions: int) -> None:
-        self._wire = Wire(servers)
-        self.topic: Topic = create_topic(self._wire, fresh_name("data-"), partitions=partitions)
-        self.ends = dict.fromkeys(range(partitions), 0)
-
-    def __enter__(self) -> "Data":
-        return self
-
-    def __exit__(self, *_exc: object) -> None:
-        self._wire.socket.close()
-
-    @property
-    def name(self) -> str:
-        return self.topic.name
-
-    @property
-    def partitions(self) -> list[Partition]:
-        return [(self.name, partition) for partition in self.ends]
-
-    @property
-    def records(self) -> set[Delivery]:
-        return {Delivery(self.name, p, o) for p, end in self.ends.items() for o in range(end)}
-
-    def write(self, count: int = 20) -> None:
-        """As many records to every partition."""
-        for partition, end in self.ends.items():
-            values = (f"{partition}-{end + i}".encode() for i in range(count))
-            answer = produce_to(self._wire, self.topic, batch(*values), partition=partition)
-            assert (answer.error_code, answer.base_offset) == (0, end)
-            self.ends[partition] = end + count
+@contextmanager
+def group_of(servers: str, *topics: Data):
+    """A group that has read all of the topics in the end."""
+    with Fleet(servers, fresh_name("group-")) as fleet:
+        yield fleet
+        for data in topics:
+            fleet.await_records(data.records)
+    fleet.ledger.check()
+    expected = {p: end for data in topics for p, end in data.positions.items() if end}
+    assert fleet.ledger.positions() == expected
+    with WireCoordinator(servers) as coordinator:
+        clients = WireClients(coordinator, fleet.group_id)
+        assert clients.committed() == expected
+        assert clients.state == "Empty"
 
 
-@pytest.mark.parametrize(
-    ("library", "assignor"),
-    [(library, assignor) for library, offered in ASSIGNORS.items() for assignor in offered],
-)
+@pytest.mark.parametrize(("library", "assignor"), EVERY_ASSIGNOR)
 def test_members_come_and_go(servers, library, assignor):
-    with Data(servers, 5) as data, Fleet(servers, fresh_name("come-and-go-")) as fleet:
+    with Data(servers, 5) as data, group_of(servers, data) as fleet:
         data.write()
         joining = {"topics": (data.name,), "assignor": assignor}
         first = fleet.add(LIBRARIES[library], **joining)
         fleet.await_owners(data.partitions)
         fleet.add(LIBRARIES[library], **joining)
         fleet.add(LIBRARIES[library], **joining)
-        fleet.await_owners(data.partitions)
+        fleet.await_owners(data.partitions, when=fleet.is_shared)
         data.write()
         fleet.await_records(data.records)
         fleet.stop(first)
         fleet.await_owners(data.partitions)
         data.write()
+
+
+@pytest.mark.parametrize("assignor", ["range", "roundrobin"])
+def test_three_libraries_in_one_group(servers, assignor):
+    with Data(servers, 7) as data, group_of(servers, data) as fleet:
+        data.write()
+        for library in LIBRARIES.values():
+            fleet.add(library, topics=(data.name,), assignor=assignor)
+            fleet.await_owners(data.partitions, when=fleet.is_shared)
+        data.write()
         fleet.await_records(data.records)
-    fleet.ledger.check()
-    assert fleet.ledger.positions() == {(data.name, p): end for p, end in data.ends.items()}
+        for member in list(fleet.members)[:2]:
+            fleet.stop(member)
+            fleet.await_owners(data.partitions)
+        data.write()
+
+
+def test_twenty_members(servers):
+    """More members than partitions at the end: some have nothing to do."""
+    with Data(servers, 16) as data, group_of(servers, data) as fleet:
+        data.write()
+        for library, count in zip(LIBRARIES.values(), (4, 8, 8), strict=True):
+            for _ in range(count):
+                fleet.add(library, topics=(data.name,))
+        fleet.await_owners(data.partitions)
+        fleet.await_records(data.records)
+        for member in fleet.members[::2]:
+            fleet.stop(member)
+        fleet.await_owners(data.partitions)
+        data.write()
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_member_that_does_not_poll_is_out_until_it_does(servers, library):
+    """Its heartbeats go on, but max.poll.interval.ms is over: the library itself leaves."""
+    with Data(servers, 4) as data, group_of(servers, data) as fleet:
+        data.write()
+        other = fleet.add(LIBRARIES[library], topics=(data.name,))
+        slow = fleet.add(LIBRARIES[library], topics=(data.name,), session_ms=1500, max_poll_ms=1600)
+        fleet.await_owners(data.partitions, when=fleet.is_shared)
+        slow.stall()
+        fleet.await_owners(data.partitions, among=[other])
+        data.write()
+        fleet.await_records(data.records)
+        slow.resume()
+        fleet.await_owners(data.partitions, when=lambda: slow.assignment)
+        data.write()
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_topic_gets_more_partitions(servers, library):
+    with Data(servers, 2) as data, group_of(servers, data) as fleet:
+        data.write()
+        for _ in range(2):
+            fleet.add(LIBRARIES[library], topics=(data.name,))
+        fleet.await_owners(data.partitions, when=fleet.is_shared)
+        data.grow(5)
+        fleet.await_owners(data.partitions)
+        data.write()
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_subscription_changes(servers, library):
+    with (
+        Data(servers, 3) as one,
+        Data(servers, 3) as two,
+        group_of(servers, one, two) as fleet,
+    ):
+        one.write()
+        two.write()
+        changing = fleet.add(LIBRARIES[library], topics=(one.name,))
+        fleet.await_owners(one.partitions)
+        changing.subscribe(one.name, two.name)
+        fleet.await_owners([*one.partitions, *two.partitions])
+        other = fleet.add(LIBRARIES[library], topics=(one.name,))
+        fleet.await_owners([*one.partitions, *two.partitions], when=lambda: other.assignment)
+        fleet.await_records(one.records | two.records)
+        changing.subscribe(two.name)
+        fleet.await_owners(
+            [*one.partitions, *two.partitions],
+            when=lambda: changing.assignment == set(two.partitions),
+        )
+        one.write()
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_pattern_matches_a_new_topic(servers, library):
+    prefix = fresh_name("pattern-")
+    with Data(servers, 3, f"{prefix}-one") as one, Data(servers, 2, f"not-{prefix}") as other:
+        one.write()
+        other.write()
+        with Fleet(servers, prefix) as fleet:
+            for _ in range(2):
+                fleet.add(LIBRARIES[library], pattern=f"^{prefix}-.*")
+            fleet.await_owners(one.partitions)
+            with Data(servers, 3, f"{prefix}-two") as two:
+                two.write()
+                fleet.await_owners([*one.partitions, *two.partitions])
+                fleet.await_records(one.records | two.records)
+        fleet.ledger.check()
+        assert fleet.ledger.records == one.records | two.records

@@ -45,7 +45,10 @@ class Stage:
         self.servers = servers
         self.group_id = f"group-{number}"
         self.wire = Wire(servers)
-        self.topic = create_topic(self.wire, f"topic-{number}", partitions=PARTITIONS)
+        # Records carry fixed times of the past; they are not to be removed for their age.
+        self.topic = create_topic(
+            self.wire, f"topic-{number}", partitions=PARTITIONS, retention_ms="-1"
+        )
         self.partitions = {(self.topic.name, partition) for partition in range(PARTITIONS)}
         self.produced: Counter[tuple[str, int, int]] = Counter()
         self._client = client

@@ -28,7 +28,7 @@ RESETS = (
     (("--to-datetime", AT_THE_SIXTH), 5),
     (("--to-datetime", BEFORE_THE_FIRST), 0),
     (("--by-duration", "P1D"), 10),
-    (("--by-duration", "P36500D"), 0),
+    (("--by-duration", "P10000D"), 0),
     (("--shift-by", "100"), 10),
 )
 
@@ -92,53 +92,42 @@ def test_a_group_with_a_member(stage, tools):
     assert {row[6] for row in partitions} == {member.member_id}
 
 
-@pytest.mark.parametrize(
-    ("action", "refusal"),
-    [
-        (("--reset-offsets", "--to-earliest", "--execute"), "can only be reset if the group"),
-        (("--delete-offsets",), "GroupSubscribedToTopicException"),
-        (("--delete",), "GroupNotEmptyException"),
-    ],
-    ids=["reset", "delete offsets", "delete"],
-)
-def test_a_group_with_a_member_is_protected(stage, tools, action, refusal):
+def test_a_group_with_a_member_is_protected(stage, tools):
     member = stage.start()
     stage.settle(member)
     stage.produce()
     stage.consume(member)
     before = stage.committed()
-    topic = () if action == ("--delete",) else ("--topic", stage.topic.name)
-    refused = tools.attempt(CONSUMER_GROUPS, *action, "--group", stage.group_id, *topic)
-    assert refusal in refused.text
+    group, topic = ("--group", stage.group_id), ("--topic", stage.topic.name)
+    for action, refusal in {
+        ("--reset-offsets", *topic, "--to-earliest", "--execute"): "can only be reset if the group",
+        ("--delete-offsets", *topic): "GroupSubscribedToTopicException",
+        ("--delete",): "GroupNotEmptyException",
+    }.items():
+        assert refusal in tools.attempt(CONSUMER_GROUPS, *action, *group).text
     assert stage.committed() == before
     assert stage.describe().group_state == "Stable"
 
 
 def test_offsets_are_reset(read, tools):
+    assert reset(read, tools, "--to-earliest", "--dry-run") == dict.fromkeys(read.partitions, 0)
+    assert read.committed() == dict.fromkeys(read.partitions, RECORDS)
     for how, offset in RESETS:
         assert reset(read, tools, *how, "--execute") == dict.fromkeys(read.partitions, offset), how
         assert read.committed() == dict.fromkeys(read.partitions, offset), how
 
 
-def test_a_dry_run_changes_nothing(read, tools):
-    assert reset(read, tools, "--to-earliest", "--dry-run") == dict.fromkeys(read.partitions, 0)
-    assert read.committed() == dict.fromkeys(read.partitions, RECORDS)
-
-
-def test_some_partitions_are_reset(read, tools):
+def test_some_offsets_are_reset(read, tools, tmp_path):
     name = read.topic.name
     done = reset(read, tools, "--to-offset", "3", "--execute", topic=f"{name}:1,2")
     assert done == {(name, 1): 3, (name, 2): 3}
-    assert read.committed() == {**dict.fromkeys(read.partitions, RECORDS), **done}
 
-
-def test_offsets_are_reset_from_a_file(read, tools, tmp_path):
-    name = read.topic.name
     plan = tmp_path / "plan.csv"
-    plan.write_text(f"{name},0,7\n{name},5,2\n")
+    plan.write_text(f"{name},0,7\n{name},1,2\n")
     done = reset(read, tools, "--from-file", str(plan), "--execute", topic=None)
-    assert done == {(name, 0): 7, (name, 5): 2}
-    assert read.committed() == {**dict.fromkeys(read.partitions, RECORDS), **done}
+    assert done == {(name, 0): 7, (name, 1): 2}
+    offsets = {(name, 0): 7, (name, 1): 2, (name, 2): 3}
+    assert read.committed() == {**dict.fromkeys(read.partitions, RECORDS), **offsets}
 
 
 def test_offsets_and_groups_are_deleted(read, tools):
@@ -159,5 +148,6 @@ def reset(stage, tools, *options: str, topic: str | None = "") -> dict[TopicPart
     """The offsets that the tool says it has chosen; a topic of None leaves the option out."""
     which = () if topic is None else ("--topic", topic or stage.topic.name)
     group = ("--group", stage.group_id)
-    _, *chosen = tools(CONSUMER_GROUPS, "--reset-offsets", *group, *which, *options).rows
-    return {(name, int(partition)): int(offset) for _, name, partition, offset in chosen}
+    printed = tools(CONSUMER_GROUPS, "--reset-offsets", *group, *which, *options).rows
+    chosen = [row[1:] for row in printed if row[0] == stage.group_id]
+    return {(name, int(partition)): int(offset) for name, partition, offset in chosen}

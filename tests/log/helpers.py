@@ -2,9 +2,11 @@
 
 import errno
 import os
+import shutil
 from collections import deque
 
 from drumbeat.log.files import Disk
+from drumbeat.log.journal import FILE as JOURNAL
 from drumbeat.log.port import LogSettings, PartitionLog, TopicPartition
 from drumbeat.protocol.record_batch import iter_headers
 from drumbeat.protocol.records import BatchOptions, Record, decode_records, encode_batch
@@ -56,6 +58,11 @@ def last_byte_of(directory, offset):
                 if header.last_offset >= offset:
                     return path, position + header.size - 1
     raise AssertionError(f"no batch holds {offset}")
+
+
+def copy_killed(source, target):
+    """What a killed process leaves, without its journal: that would mend what a test breaks."""
+    return shutil.copytree(source, target, ignore=shutil.ignore_patterns(JOURNAL))
 
 
 def flip(path, position: int, bits: int = 1) -> None:

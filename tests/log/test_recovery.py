@@ -9,7 +9,17 @@ import pytest
 from drumbeat.log.errors import CorruptLog
 from drumbeat.log.store import LocalStore
 from drumbeat.protocol.record_batch import assign
-from log.helpers import SETTINGS, SMALL, TP, batch, contents, flip, segment_files, write
+from log.helpers import (
+    SETTINGS,
+    SMALL,
+    TP,
+    batch,
+    contents,
+    copy_killed,
+    flip,
+    segment_files,
+    write,
+)
 
 LOG = "00000000000000000000.log"
 VALUES = [b"first", b"second", b"third", b"fourth", b"the fifth and last"]
@@ -27,7 +37,7 @@ def written(tmp_path_factory):
             log = await store.acquire(TP, SETTINGS)
             for value in VALUES:
                 await write(log, value)
-            shutil.copytree(path / "open", path / "killed")
+            copy_killed(path / "open", path / "killed")
 
     asyncio.run(scenario())
     return path / "killed"
@@ -138,7 +148,7 @@ def test_a_torn_batch_that_carries_batches_inside_is_still_torn(tmp_path):
             log = await store.acquire(TP, SETTINGS)
             await write(log, b"before")
             await write(log, inner + b"and more")
-            shutil.copytree(tmp_path / "open", tmp_path / "killed")
+            copy_killed(tmp_path / "open", tmp_path / "killed")
 
     asyncio.run(scenario())
     path = log_path(tmp_path / "killed")
@@ -164,7 +174,7 @@ def test_batches_larger_than_a_chunk_are_scanned(tmp_path, batch_bytes):
             log = await store.acquire(TP, settings)
             for value in values:
                 await write(log, value)
-            shutil.copytree(tmp_path / "open", tmp_path / "killed")
+            copy_killed(tmp_path / "open", tmp_path / "killed")
 
     settings = type(SETTINGS)(batch_bytes_max=8 << 20)
     asyncio.run(scenario())
@@ -180,7 +190,7 @@ def many(tmp_path):
             log = await store.acquire(TP, SMALL)
             for number in range(30):
                 await write(log, b"%d" % number, timestamps=[1000 + number])
-            shutil.copytree(tmp_path / "open", tmp_path / "killed")
+            copy_killed(tmp_path / "open", tmp_path / "killed")
 
     asyncio.run(scenario())
     return tmp_path / "killed" / str(TP)

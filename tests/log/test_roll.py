@@ -1,10 +1,12 @@
 """When a log begins a new segment: size, age, full indexes, offsets too far apart."""
 
 import asyncio
+import os
 from dataclasses import replace
 
 import pytest
 
+from drumbeat.log.files import Disk
 from drumbeat.log.port import LogSettings
 from drumbeat.log.store import LocalStore
 from drumbeat.protocol.records import Record, encode_batch
@@ -93,6 +95,46 @@ def test_several_rolls_in_one_sync_and_then_a_restart(tmp_path):
 
     assert asyncio.run(scenario()) == [(n, b"%30d" % n) for n in range(9)]
     assert bases(tmp_path) == [0, 2, 4, 6, 8]
+
+
+class RecordingDisk(Disk):
+    """Knows which files were written and not synced since, and what was created meanwhile."""
+
+    def __init__(self):
+        self.unsynced = set()
+        self.created_too_early = []
+
+    def create(self, path, *, flags=0):
+        logs = {name for name in self.unsynced if name.endswith(".log")}
+        if path.endswith(".log") and logs:
+            self.created_too_early.append((path, logs))
+        return super().create(path, flags=flags)
+
+    def write(self, fd, buffers, position):
+        self.unsynced.add(os.readlink(f"/proc/self/fd/{fd}"))
+        return super().write(fd, buffers, position)
+
+    def sync(self, fd):
+        super().sync(fd)
+        self.unsynced.discard(os.readlink(f"/proc/self/fd/{fd}"))
+
+
+@pytest.mark.parametrize("per_sync", [1, 3, 10])
+def test_a_segment_is_durable_before_its_successor_exists(tmp_path, per_sync):
+    """Also where the commit that ends it brings it nothing new, and a journal held the rest."""
+    disk = RecordingDisk()
+
+    async def scenario():
+        async with LocalStore(tmp_path, disk=disk) as store:
+            log = await store.acquire(TP, replace(SETTINGS, segment_bytes=4 * SIZE))
+            for number in range(40):
+                log.append(batch(b"x" * 30), expected=number)
+                if number % per_sync == 0:
+                    await log.sync()
+
+    asyncio.run(scenario())
+    assert len(bases(tmp_path)) == 10
+    assert disk.created_too_early == []
 
 
 def test_new_settings_take_effect_with_the_next_batch(tmp_path):

@@ -129,14 +129,16 @@ class Node:
         for task in list(self._tasks):
             task.cancel()
         self._tasks.clear()
+        self._mount = None
 
     async def run(self, work: Callable[[Broker], Coroutine[Any, Any, object]]) -> None:
         """Have the node do something by itself. It comes to nothing if the node dies meanwhile."""
         assert self.broker is not None
+        mount = self._mount
         loop = asyncio.get_running_loop()
         task = loop.create_task(work(self.broker), context=self.context)
         await asyncio.wait([task])
-        if not task.cancelled():
+        if not task.cancelled() and mount is self._mount:
             task.result()
 
     # -- for the network -------------------------------------------------------------------------

@@ -82,8 +82,10 @@ class Commit:
                 self._create(segment)
             if write.buffers:
                 write_all(self._disk, descriptor(segment), write.buffers, write.position)
-                if is_synced:
-                    sync_file(self._disk, descriptor(segment))
+            if is_synced and (write.buffers or write.is_closed):
+                # A closed one even if nothing came: earlier commits may be in the journal only,
+                # and that is not replayed into a segment that has a successor.
+                sync_file(self._disk, descriptor(segment))
             if write.is_closed:
                 write_indexes(self._disk, segment)
 

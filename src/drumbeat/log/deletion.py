@@ -12,8 +12,14 @@ import os
 from contextlib import suppress
 
 from drumbeat.log.files import sync_directory
+from drumbeat.log.history import history_files
 from drumbeat.log.locks import lock_directory
-from drumbeat.log.names import deleted_directory_name, is_deleted_directory, is_partition_file
+from drumbeat.log.names import (
+    HISTORY,
+    deleted_directory_name,
+    is_deleted_directory,
+    is_partition_file,
+)
 from drumbeat.log.port import TopicPartition
 
 _logger = logging.getLogger(__name__)
@@ -44,11 +50,19 @@ def finish_deletions(data_directory: str) -> None:
 
 
 def _remove(directory: str) -> None:
+    for file in history_files(directory):
+        _unlink(file.path)
+    with suppress(OSError):  # absent, or it holds other files
+        os.rmdir(os.path.join(directory, HISTORY))
     for name in os.listdir(directory):
         if is_partition_file(name):
-            with suppress(FileNotFoundError):
-                os.unlink(os.path.join(directory, name))
+            _unlink(os.path.join(directory, name))
     try:
         os.rmdir(directory)
     except OSError as error:
         _logger.warning("%s: not removed, it holds other files: %s", directory, error.strerror)
+
+
+def _unlink(path: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(path)

@@ -41,11 +41,12 @@ def history_files(directory: str) -> Iterator[HistoryFile]:
 
 
 def retire(disk: Disk, directory: str, segments: Sequence[Segment], superseded_ms: int) -> None:
-    """Move the segments' logs to the history, durably; one that is there already is no error."""
+    """Move the segments' logs to the history, durably."""
     folder = os.path.join(directory, HISTORY)
     make_directory(folder)
-    taken = [file.superseded_ms for file in history_files(directory)]
-    superseded_ms = max([superseded_ms, *(ms + 1 for ms in taken)])
+    taken = {(file.base_offset, file.superseded_ms) for file in history_files(directory)}
+    while any((segment.base_offset, superseded_ms) in taken for segment in segments):
+        superseded_ms += 1
     for segment in segments:
         segment.retire(disk, os.path.join(folder, history_name(segment.base_offset, superseded_ms)))
     sync_directory(folder)

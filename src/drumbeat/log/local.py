@@ -10,10 +10,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from drumbeat.log.checkpoint import read_epochs, write_start_offset
+from drumbeat.log.cleaner import LogCleaner, Run
 from drumbeat.log.commit import Commit, CommitFailure, remove_segment, write_indexes
 from drumbeat.log.epochs import EpochHistory
 from drumbeat.log.errors import AppendFailed, LogError, LogFull, OffsetOutOfRange
@@ -22,6 +24,10 @@ from drumbeat.log.locks import is_directory_of
 from drumbeat.log.owned import OwnedLog
 from drumbeat.log.port import (
     LOAD_CHUNK_BYTES,
+    UNLIMITED_BUDGET,
+    Cleanable,
+    CompactionBudget,
+    CompactionResult,
     LogBatch,
     LogSettings,
     TimestampOffset,
@@ -47,6 +53,7 @@ class OpenedPartition(NamedTuple):
     segments: Segments
     epochs: EpochHistory
     start_offset: int
+    cleaned_offset: int
     notes: tuple[str, ...]
 
 
@@ -75,7 +82,14 @@ class LocalPartitionLog(OwnedLog):
         self._workers = rounds.workers
         self._disk = rounds.workers.disk
         self._on_closed = on_closed
-        self._maintenance = asyncio.Lock()  # retention, deletion and release, one at a time
+        self._maintenance = asyncio.Lock()  # retention, compaction and release, one at a time
+        self._cleaner = LogCleaner(
+            opened.topic_partition,
+            opened.directory,
+            opened.segments,
+            self._workers,
+            opened.cleaned_offset,
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -143,6 +157,7 @@ class LocalPartitionLog(OwnedLog):
     # Shrinking
 
     async def delete_records_before(self, offset: int) -> int:
+        self._cleaner.stop()
         async with self._maintenance:
             self._check_writable()
             if offset > self._synced_offset:
@@ -156,8 +171,11 @@ class LocalPartitionLog(OwnedLog):
             return self._start_offset
 
     async def enforce_retention(self, now_ms: int) -> int:
+        if self._cleaner.is_running:
+            return 0  # as in Kafka: one of the two at a time, and this one comes again soon
         async with self._maintenance:
             self._check_writable()
+            await self._cleaner.expire_history(self._settings, now_ms)
             removed = await self._remove_first(self._expired(now_ms))
             if self._segments.is_single and self._expired(now_ms):
                 # Everything is old. Kafka too leaves an empty segment that keeps the end offset.
@@ -188,6 +206,33 @@ class LocalPartitionLog(OwnedLog):
             self._start_offset = offset
             self._epochs.truncate_from_start(offset)
 
+    # Compacting
+
+    def cleanable(self, now_ms: int) -> Cleanable | None:
+        return self._cleaner.cleanable(self._settings, now_ms)
+
+    async def compact(
+        self, now_ms: int, budget: CompactionBudget = UNLIMITED_BUDGET
+    ) -> CompactionResult | None:
+        run = Run(now_ms, budget, threading.Event())
+        running = asyncio.ensure_future(self._compact(run))
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            # A worker cannot be abandoned: it must not rename files once somebody else owns them.
+            run.stop.set()
+            await asyncio.wait([running])
+            if not running.cancelled():
+                running.exception()  # nobody is left to hear of it
+            raise
+
+    async def _compact(self, run: Run) -> CompactionResult | None:
+        async with self._maintenance:
+            self._check_writable()
+            result = await self._cleaner.run(self._settings, run)
+            await self._cleaner.expire_history(self._settings, run.now_ms)
+            return result
+
     # Ending
 
     async def confirm(self) -> None:
@@ -203,6 +248,7 @@ class LocalPartitionLog(OwnedLog):
         return EpochHistory(read_epochs(self._directory) or ()).latest == self._epoch
 
     async def release(self) -> None:
+        self._cleaner.stop()
         async with self._maintenance:
             if not self._is_open:
                 return
@@ -218,6 +264,7 @@ class LocalPartitionLog(OwnedLog):
     async def expel(self, reason: str) -> None:
         """End the epoch for a newer owner; a commit in flight is waited for, as it may land."""
         self._fence(reason)
+        self._cleaner.stop()
         async with self._maintenance:
             if self._is_open:
                 await self._give_up(is_clean=False)

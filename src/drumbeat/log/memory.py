@@ -10,12 +10,17 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from drumbeat.log import memory_compaction
 from drumbeat.log.errors import AppendFailed, LogFull, OffsetOutOfRange, TopicIdMismatch
 from drumbeat.log.memory_partition import MemoryPartition, StoredBatch
 from drumbeat.log.names import check_topic_id, directory_name
 from drumbeat.log.owned import OwnedLog
 from drumbeat.log.port import (
     LOAD_CHUNK_BYTES,
+    UNLIMITED_BUDGET,
+    Cleanable,
+    CompactionBudget,
+    CompactionResult,
     Durability,
     EpochEntry,
     LogBatch,
@@ -166,6 +171,17 @@ class MemoryPartitionLog(OwnedLog):
             synced_offset=self._synced_offset,
         )
         return self._partition.remove_first(expired)
+
+    # Compacting
+
+    def cleanable(self, now_ms: int) -> Cleanable | None:
+        return memory_compaction.cleanable(self._partition, self._settings, now_ms)
+
+    async def compact(
+        self, now_ms: int, budget: CompactionBudget = UNLIMITED_BUDGET
+    ) -> CompactionResult | None:
+        self._check_writable()
+        return memory_compaction.compact(self._partition, self._settings, now_ms, budget)
 
     # Ending
 

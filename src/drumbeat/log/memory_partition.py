@@ -39,6 +39,10 @@ class MemorySegment:
         self.size += len(batch.data)
         self.max_timestamp = max(self.max_timestamp, batch.header.max_timestamp)
 
+    @property
+    def next_offset(self) -> int:
+        return self.batches[-1].header.next_offset if self.batches else self.base_offset
+
     def is_full_for(self, batch: StoredBatch, settings: LogSettings) -> bool:
         if not self.batches:
             return False
@@ -59,6 +63,7 @@ class MemoryPartition:
         self.epochs = EpochHistory()
         self.start_offset = 0
         self.end_offset = 0
+        self.cleaned_offset = 0
         self._segments = [MemorySegment(0)]
 
     @property
@@ -95,6 +100,14 @@ class MemoryPartition:
             self.start_offset = offset
             self.epochs.truncate_from_start(offset)
 
+    @property
+    def closed(self) -> list[MemorySegment]:
+        return self._segments[:-1]
+
+    def replace_first(self, count: int, replacement: Sequence[MemorySegment]) -> None:
+        """Who reads meanwhile goes on with the segments that were there when it began."""
+        self._segments = [*replacement, *self._segments[count:]]
+
     def remove_below(self, offset: int) -> None:
         bases = [segment.base_offset for segment in self._segments]
         self.advance_start(offset)
@@ -116,7 +129,7 @@ class MemoryPartition:
             for batch in segment.batches_from(offset):
                 if batch.header.base_offset >= end_offset:
                     return
-                self._check(batch)
+                self.check(batch)
                 yield LogBatch(batch.header, memoryview(batch.data))
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
@@ -129,7 +142,12 @@ class MemoryPartition:
         return None
 
     def max_timestamp(self) -> TimestampOffset | None:
-        batches = [batch for segment in self._segments for batch in segment.batches]
+        batches = [
+            batch
+            for segment in self._segments
+            for batch in segment.batches
+            if batch.header.record_count
+        ]
         latest = max(batches, key=lambda batch: batch.header.max_timestamp, default=None)
         if latest is None or latest.header.max_timestamp < 0:
             return None
@@ -145,26 +163,20 @@ class MemoryPartition:
         segment.batches[index] = StoredBatch(header, data[:-1] + bytes([data[-1] ^ 1]))
 
     def _from(self, offset: int) -> Iterator[MemorySegment]:
-        """Segments from the one that holds the offset on, even if older ones go meanwhile."""
-        segment: MemorySegment | None = self._at(offset)
-        while segment is not None:
-            yield segment
-            base_offset = segment.base_offset
-            segment = next((s for s in self._segments if s.base_offset > base_offset), None)
-
-    def _at(self, offset: int) -> MemorySegment:
-        bases = [segment.base_offset for segment in self._segments]
-        return self._segments[max(bisect_right(bases, offset) - 1, 0)]
+        """Segments from the one that holds the offset on, as they are at this moment."""
+        segments = self._segments[:]
+        bases = [segment.base_offset for segment in segments]
+        yield from segments[max(bisect_right(bases, offset) - 1, 0) :]
 
     def _from_start(self) -> Iterator[StoredBatch]:
         for segment in self._from(self.start_offset):
             yield from segment.batches_from(self.start_offset)
 
     def _records(self, batch: StoredBatch) -> list[Record]:
-        self._check(batch)
+        self.check(batch)
         return decode_records(batch.data)
 
-    def _check(self, batch: StoredBatch) -> None:
+    def check(self, batch: StoredBatch) -> None:
         try:
             check_crc(batch.data, 0, batch.header)
         except CorruptBatch as error:

@@ -1,8 +1,8 @@
 """Opening a partition's directory: lock it, put it in order, begin a new epoch.
 
 Directories that Apache Kafka wrote open too. Files that a log does not need (.snapshot, .txnindex,
-.deleted, .cleaned) are left where they are. A `.swap` file is a compaction of Kafka's cut short,
-which only Kafka can finish: such a partition is refused.
+.deleted, .cleaned) are left where they are. A `.swap` file is a compaction cut short, ours or
+Kafka's: it is finished first, if what it holds is whole.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from drumbeat.log.checkpoint import (
+    read_cleaned_offset,
     read_epochs,
     read_start_offset,
     write_epochs,
@@ -25,11 +26,12 @@ from drumbeat.log.growing import GrowingSegment
 from drumbeat.log.local import OpenedPartition
 from drumbeat.log.locks import is_directory_of, lock_directory
 from drumbeat.log.metadata import ensure_topic_id
-from drumbeat.log.names import START_OFFSET, SWAP_SUFFIX, directory_name, parse_segment_name
+from drumbeat.log.names import START_OFFSET, directory_name, parse_segment_name
 from drumbeat.log.port import EpochEntry, LogSettings, TopicPartition
 from drumbeat.log.recovery import SegmentOpener
 from drumbeat.log.segment import Segment
 from drumbeat.log.segments import Segments
+from drumbeat.log.swap import recover_swap
 
 
 class OpenRequest(NamedTuple):
@@ -51,11 +53,12 @@ def open_partition(request: OpenRequest) -> OpenedPartition:
     segments: Segments | None = None
     try:
         ensure_topic_id(request.disk, request.directory, request.topic_id)
-        notes: list[str] = []
+        notes = recover_swap(request.disk, request.directory)
         bases = _segment_bases(request.directory)
         recorded_start = _recorded_start(request, is_new=not bases)
         segments = _open_segments(request, bases, notes)
         start_offset = _start_offset(request, segments, recorded_start)
+        cleaned_offset = _cleaned_offset(request, segments)
         epochs = _begin_epoch(request, segments, start_offset)
     except BaseException:
         if segments is not None:
@@ -69,6 +72,7 @@ def open_partition(request: OpenRequest) -> OpenedPartition:
         segments,
         epochs,
         start_offset,
+        cleaned_offset,
         tuple(notes),
     )
 
@@ -85,11 +89,6 @@ def _lock(directory: str) -> int:
 
 def _segment_bases(directory: str) -> list[int]:
     names = os.listdir(directory)
-    for name in names:
-        if name.endswith(SWAP_SUFFIX):
-            path = os.path.join(directory, name)
-            advice = "let Apache Kafka open the directory once, then shut it down cleanly"
-            raise CorruptLog(path, 0, "a compaction that was never finished", advice)
     return sorted(base for name in names if (base := parse_segment_name(name)) is not None)
 
 
@@ -125,6 +124,12 @@ def _start_offset(request: OpenRequest, segments: Segments, recorded: int) -> in
         found = f"start offset {start_offset}, but the log ends at {segments.synced_offset}"
         raise CorruptLog(path, 0, found, "restore the missing segments, or remove this file")
     return start_offset
+
+
+def _cleaned_offset(request: OpenRequest, segments: Segments) -> int:
+    """Where compaction goes on; a note that cannot be of this log is not believed."""
+    recorded = read_cleaned_offset(request.directory, request.topic_partition)
+    return recorded if recorded <= segments.synced_offset else 0
 
 
 def _begin_epoch(request: OpenRequest, segments: Segments, start_offset: int) -> EpochHistory:

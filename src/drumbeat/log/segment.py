@@ -76,11 +76,9 @@ class Segment:
 
     def rename(self, disk: Disk, suffix: str) -> None:
         """Have the files' names end in another suffix, the log's the last to change."""
-        directory = os.path.dirname(self.path)
-        path, *index_paths = _paths(directory, self.base_offset, suffix)
-        for index, index_path in zip(
-            (self.offset_index, self.time_index), index_paths, strict=True
-        ):
+        path, *index_paths = _paths(os.path.dirname(self.path), self.base_offset, suffix)
+        indexes = (self.offset_index, self.time_index)
+        for index, index_path in zip(indexes, index_paths, strict=True):
             with suppress(FileNotFoundError):  # renamed already, before a crash
                 disk.rename(index.path, index_path)
             index.path = index_path

@@ -89,7 +89,7 @@ class _Transactions:
 class _Producer:
     """One epoch of a producer: its last data batch, or else the marker that began the epoch."""
 
-    __slots__ = ("epoch", "has_data", "end", "last_timestamp")
+    __slots__ = ("end", "epoch", "has_data", "last_timestamp")
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch

@@ -49,9 +49,7 @@ class Throttle:
 
     def _end_slice(self) -> None:
         worked_s = self._cpu_s() - self._cpu_mark
-        due_s = max(
-            worked_s / self._budget.cpu_share, self._bytes / self._budget.bytes_per_second
-        )
+        due_s = max(worked_s / self._budget.cpu_share, self._bytes / self._budget.bytes_per_second)
         pause_s = due_s - (self._wall_s() - self._wall_mark)
         if pause_s > 0:
             self._stop.wait(pause_s)

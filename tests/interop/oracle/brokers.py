@@ -4,11 +4,6 @@ import asyncio
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
-from typing import Any
-
-from interop.kafka_jars import start_kafka
-from interop.oracle.connection import Call, Client
-from interop.oracle.vocabulary import SHARED_TOPICS, Topic
 
 from drumbeat.core.java_hash import partition_for
 from drumbeat.protocol.api import Api
@@ -17,6 +12,7 @@ from drumbeat.protocol.apis import (
     describe_configs,
     find_coordinator,
     incremental_alter_configs,
+    metadata,
     offset_fetch,
 )
 from drumbeat.protocol.apis.create_topics import CreatableTopic, CreateTopicsRequest
@@ -24,14 +20,15 @@ from drumbeat.protocol.apis.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
 )
+from drumbeat.protocol.apis.find_coordinator import FindCoordinatorRequest
 from drumbeat.protocol.apis.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from drumbeat.protocol.apis.find_coordinator import FindCoordinatorRequest
 from drumbeat.protocol.apis.join_group import API as JOIN_GROUP
 from drumbeat.protocol.apis.join_group import JoinGroupRequest
+from drumbeat.protocol.apis.metadata import MetadataRequest, MetadataRequestTopic
 from drumbeat.protocol.apis.offset_fetch import OffsetFetchRequest
 from drumbeat.protocol.errors import ErrorCode
 from drumbeat.runtime.config import load_config
@@ -40,6 +37,9 @@ from drumbeat.runtime.coordinator.shard import Environment, Shard
 from drumbeat.runtime.entropy import new_member_uuid
 from drumbeat.runtime.partition import Partition
 from drumbeat.server.node import Node, file_storage
+from interop.kafka_jars import start_kafka
+from interop.oracle.connection import Call, Client
+from interop.oracle.vocabulary import SHARED_TOPICS, Topic
 
 OFFSETS_PARTITIONS = 4
 SETTINGS = {
@@ -80,10 +80,9 @@ class Kafka:
 
     async def set_up(self) -> None:
         client = Client("127.0.0.1", self.port)
-        self.topic_ids = await _create_shared_topics(client)
         await _create(client, CreatableTopic(BARRIER_TOPIC, 1, 1))
+        self.topic_ids = await _create_shared_topics(client)
         client.close()
-        await await_coordinator(self.port)
         await self.catch_up()
 
     async def catch_up(self) -> None:
@@ -159,7 +158,6 @@ class Drumbeat:
         client = Client("127.0.0.1", self.port)
         self.topic_ids = await _create_shared_topics(client)
         client.close()
-        await await_coordinator(self.port)
 
     async def catch_up(self) -> None:
         """It has, when it answers."""
@@ -207,29 +205,29 @@ class ReplayedIds:
         return self._uuid or new_member_uuid()
 
 
-async def await_coordinator(port: int) -> None:
+async def _create_shared_topics(client: Client) -> dict[Topic, bytes]:
+    created = {
+        topic: await _create(client, CreatableTopic(name, partitions, 1))
+        for topic, (name, partitions) in SHARED_TOPICS.items()
+    }
+    await await_coordinator(client)
+    asked = (MetadataRequestTopic(name="__consumer_offsets"),)
+    answer = await client.call(HOUSEKEEPER, metadata.API, 12, MetadataRequest(asked))
+    return {**created, Topic.INTERNAL: answer.topics[0].topic_id}
+
+
+async def await_coordinator(client: Client) -> None:
     """Return when every partition of the offsets topic is there and loaded."""
-    client = Client("127.0.0.1", port)
     groups = (f"group-{number}" for number in count())
     missing = set(range(OFFSETS_PARTITIONS))
     while missing:
         group_id = next(groups)
         missing.discard(partition_for(group_id, OFFSETS_PARTITIONS))
-        await _answers(client, find_coordinator.API, 3, FindCoordinatorRequest(group_id))
-        await _answers(client, offset_fetch.API, 7, OffsetFetchRequest(group_id))
-    client.close()
-
-
-async def _answers(client: Client, api: Api, version: int, body: Any) -> None:
-    while (await client.call(HOUSEKEEPER, api, version, body)).error_code:
-        await asyncio.sleep(POLL_S)
-
-
-async def _create_shared_topics(client: Client) -> dict[Topic, bytes]:
-    return {
-        topic: await _create(client, CreatableTopic(name, partitions, 1))
-        for topic, (name, partitions) in SHARED_TOPICS.items()
-    }
+        for api, version, body in (
+            (find_coordinator.API, 3, FindCoordinatorRequest(group_id)),
+            (offset_fetch.API, 7, OffsetFetchRequest(group_id)),
+        ):
+            await client.call_until_ok(HOUSEKEEPER, api, version, body)
 
 
 async def _create(client: Client, topic: CreatableTopic) -> bytes:

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
+
 from interop.oracle.vocabulary import Step
 
 Steps = tuple[Step, ...]

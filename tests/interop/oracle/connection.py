@@ -9,12 +9,13 @@ import struct
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from drumbeat.protocol.api import Api
+from drumbeat.protocol.errors import ErrorCode
+from drumbeat.protocol.header import read_response_header
 from support.wire import request_frame
 
-from drumbeat.protocol.api import Api
-from drumbeat.protocol.header import read_response_header
-
 ANSWER_TIMEOUT_S = 20.0
+POLL_S = 0.002
 _LENGTH = struct.Struct(">i")
 
 
@@ -111,6 +112,16 @@ class Client:
     async def call(self, client_id: str, api: Api, version: int, body: Any) -> Any:
         call = await self.begin(client_id, api, version, body)
         return await asyncio.wait_for(call.result, ANSWER_TIMEOUT_S)
+
+    async def call_until_ok(self, client_id: str, api: Api, version: int, body: Any) -> Any:
+        """For a broker that has just started: ask again until there is no error."""
+        deadline = asyncio.get_running_loop().time() + ANSWER_TIMEOUT_S
+        while True:
+            answer = await self.call(client_id, api, version, body)
+            if answer.error_code == ErrorCode.NONE:
+                return answer
+            assert asyncio.get_running_loop().time() < deadline, answer
+            await asyncio.sleep(POLL_S)
 
     def close(self) -> None:
         for connection in self._connections:

@@ -8,17 +8,16 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from drumbeat.protocol.apis import describe_groups, heartbeat, offset_fetch
+from drumbeat.protocol.apis.describe_groups import DescribedGroupMember, DescribeGroupsRequest
+from drumbeat.protocol.apis.heartbeat import HeartbeatRequest
+from drumbeat.protocol.apis.offset_fetch import OffsetFetchRequest
 from interop.oracle.brokers import HOUSEKEEPER, Drumbeat, Kafka
 from interop.oracle.connection import ANSWER_TIMEOUT_S, Call, Client
 from interop.oracle.group_steps import JoinGroup
 from interop.oracle.known_differences import is_known, is_silence_known
 from interop.oracle.normal import Plain, Signs, differences, normal
 from interop.oracle.vocabulary import Group, Known, Step, Wait
-
-from drumbeat.protocol.apis import describe_groups, heartbeat, offset_fetch
-from drumbeat.protocol.apis.describe_groups import DescribedGroupMember, DescribeGroupsRequest
-from drumbeat.protocol.apis.heartbeat import HeartbeatRequest
-from drumbeat.protocol.apis.offset_fetch import OffsetFetchRequest
 
 UUID_CHARACTERS = 36
 PROBES = 2  # one may be read together with the request, the next one after it
@@ -71,8 +70,7 @@ class Side:
         """A fetch of stable offsets waits for every write before it, and for the load."""
         for group in (Group.MAIN, Group.OTHER):
             request = OffsetFetchRequest(self.known.group(group), (), require_stable=True)
-            while (await self.client.call(HOUSEKEEPER, offset_fetch.API, 7, request)).error_code:
-                await asyncio.sleep(POLL_S)
+            await self.client.call_until_ok(HOUSEKEEPER, offset_fetch.API, 7, request)
 
 
 @dataclass
@@ -89,7 +87,7 @@ class Exchange:
         return self.kafka.is_done and self.drumbeat.is_done
 
 
-class Mismatch(Exception):
+class MismatchError(Exception):
     """The brokers do not agree."""
 
 
@@ -105,7 +103,7 @@ class Duel:
         self._drawn: set[str] = set()  # member ids that Kafka has given out
 
     async def play(self, steps: Sequence[Step]) -> None:
-        """Raises Mismatch at the first step whose answers differ."""
+        """Raises MismatchError at the first step whose answers differ."""
         for step in steps:
             if isinstance(step, Wait):
                 await asyncio.sleep(step.ms / 1000)
@@ -126,7 +124,8 @@ class Duel:
         await asyncio.gather(self.kafka.reconnect(), self.drumbeat.reconnect())
 
     async def _play(self, step: Step) -> None:
-        kafka, drumbeat = await (self._join(step) if isinstance(step, JoinGroup) else self._send(step))
+        send = self._join(step) if isinstance(step, JoinGroup) else self._send(step)
+        kafka, drumbeat = await send
         exchange = Exchange(len(self._exchanges), step, kafka, drumbeat)
         self._exchanges.append(exchange)
         if step.may_park:
@@ -230,7 +229,7 @@ class Duel:
         ]
         if found:
             lines = "\n".join(f"    {difference}" for difference in found)
-            raise Mismatch(
+            raise MismatchError(
                 f"step {exchange.number}, {step} as v{step.api_version}:\n{lines}\n"
                 f"  request       {exchange.kafka.body}\n"
                 f"  Apache Kafka  {kafka}\n  Drumbeat      {drumbeat}"

@@ -46,7 +46,7 @@ _GENERATIONS: tuple[Deviation, ...] = (
 _GROUPS: tuple[Deviation, ...] = (
     {"group": Group.OTHER},
     {"group": Group.MISSING},
-    {"group": Group.EMPTY},
+    {"group": Group.EMPTY},  # only where it is refused: all sequences share it
 )
 
 JOIN = Kind(
@@ -112,7 +112,8 @@ COMMIT = Kind(
     (
         *_MEMBERS,
         *_GENERATIONS,
-        *_GROUPS,
+        {"group": Group.OTHER},
+        {"group": Group.MISSING},
         NO_MEMBER,
         NO_MEMBER,
         {**NO_MEMBER, "group": Group.OTHER},
@@ -148,7 +149,6 @@ FETCH = Kind(
         {"require_stable": True},
         {"groups": (Group.OTHER,)},
         {"groups": (Group.MISSING,)},
-        {"groups": (Group.EMPTY,)},
         {"groups": (Group.MAIN, Group.OTHER, Group.MISSING)},
         {"groups": (Group.MAIN, Group.MAIN)},
         {"member": Member.OWN, "generation": Generation.CURRENT},
@@ -174,7 +174,6 @@ DESCRIBE = Kind(
     (
         {"groups": (Group.MAIN, Group.OTHER)},
         {"groups": (Group.MISSING,)},
-        {"groups": (Group.EMPTY,)},
         {"groups": (Group.MAIN, Group.MAIN)},
         {"groups": ()},
         {"include_authorized_operations": True},
@@ -200,7 +199,6 @@ DELETE = Kind(
     (
         {"groups": (Group.OTHER,)},
         {"groups": (Group.MISSING,)},
-        {"groups": (Group.EMPTY,)},
         {"groups": (Group.MAIN, Group.OTHER, Group.MAIN)},
         {"groups": ()},
     ),

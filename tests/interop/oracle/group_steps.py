@@ -3,6 +3,14 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from drumbeat.protocol.api import Api
+from drumbeat.protocol.apis import heartbeat, join_group, leave_group, sync_group
+from drumbeat.protocol.apis.heartbeat import HeartbeatRequest
+from drumbeat.protocol.apis.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from drumbeat.protocol.apis.leave_group import LeaveGroupRequest, MemberIdentity
+from drumbeat.protocol.apis.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from drumbeat.protocol.consumer_protocol import Subscription, encode_subscription
+from drumbeat.protocol.errors import ErrorCode
 from interop.oracle.vocabulary import (
     STRANGER,
     Generation,
@@ -13,15 +21,6 @@ from interop.oracle.vocabulary import (
     Step,
     Word,
 )
-
-from drumbeat.protocol.api import Api
-from drumbeat.protocol.apis import heartbeat, join_group, leave_group, sync_group
-from drumbeat.protocol.apis.heartbeat import HeartbeatRequest
-from drumbeat.protocol.apis.join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from drumbeat.protocol.apis.leave_group import LeaveGroupRequest, MemberIdentity
-from drumbeat.protocol.apis.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-from drumbeat.protocol.consumer_protocol import Subscription, encode_subscription
-from drumbeat.protocol.errors import ErrorCode
 
 LONG_MS = 60_000  # outlives every sequence
 INSTANCE_SINCE = 5

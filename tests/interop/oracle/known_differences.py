@@ -7,12 +7,11 @@ recognise it; everything that no row recognises is a bug.
 from collections.abc import Callable
 from typing import NamedTuple
 
+from drumbeat.protocol.apis import leave_group, sync_group
+from drumbeat.protocol.errors import ErrorCode
 from interop.oracle.connection import Call
 from interop.oracle.normal import Difference
 from interop.oracle.vocabulary import Step
-
-from drumbeat.protocol.apis import leave_group, sync_group
-from drumbeat.protocol.errors import ErrorCode
 
 
 class Row(NamedTuple):

@@ -8,10 +8,9 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
+from drumbeat.protocol.schema import NULL_UUID, fields_of
 from interop.oracle.connection import Closed, Rewritten
 from interop.oracle.vocabulary import Known, Step
-
-from drumbeat.protocol.schema import NULL_UUID, fields_of
 
 Plain = Any  # None, bool, int, float, str, bytes, or a list or dict of them
 
@@ -49,6 +48,7 @@ _SIGNS: Mapping[str, Callable[[Signs, Any], Plain]] = {
     "batch_index_error_message": _text,
     "documentation": _text,
 }
+
 
 def normal(step: Step, signs: Signs, result: Any) -> Plain:
     match result:

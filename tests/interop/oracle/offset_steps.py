@@ -4,16 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from interop.oracle.vocabulary import (
-    Generation,
-    Group,
-    Instance,
-    Known,
-    Member,
-    Step,
-    Topic,
-)
-
 from drumbeat.protocol.api import Api
 from drumbeat.protocol.apis import (
     delete_groups,
@@ -43,6 +33,15 @@ from drumbeat.protocol.apis.offset_fetch import (
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
+)
+from interop.oracle.vocabulary import (
+    Generation,
+    Group,
+    Instance,
+    Known,
+    Member,
+    Step,
+    Topic,
 )
 
 Partitions = tuple[tuple[Topic, int], ...]

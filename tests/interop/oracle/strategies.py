@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
+
 from interop.oracle.vocabulary import Step
 
 STEPS = 30

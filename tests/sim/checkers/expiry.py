@@ -1,5 +1,7 @@
 """S3: an offset disappears because somebody deleted it, its topic is gone, or its time was up."""
 
+from collections.abc import Iterable
+
 from sim.history import Operation
 from sim.ledger import Ledger
 from sim.topics import TopicDirectory
@@ -10,7 +12,9 @@ from drumbeat.core.offsets.expiry import sweep
 from drumbeat.core.records import (
     NO_EXPIRE_TIMESTAMP,
     NO_STATE_TIMESTAMP,
+    GroupMetadataRecord,
     GroupMetadataTombstone,
+    MemberMetadata,
     OffsetCommitTombstone,
 )
 from drumbeat.core.records import Record as Fact
@@ -30,6 +34,11 @@ class ExpiryChecker(Checker):
         self._topics = topics
         self._retention_ms = retention_ms
         self._in_progress: set[Operation] = set()  # requests that delete something
+        self._subscribed: dict[str, frozenset[str]] = {}  # what the generation reads
+
+    def loaded(self, shard: Shard, ledger: Ledger) -> None:
+        for group_id, group in ledger.state.groups.items():
+            self._subscribed[group_id] = _topics(group.members.values())
 
     def arrived(self, operation: Operation) -> None:
         if isinstance(operation.request, DeleteGroupsRequest | OffsetDeleteRequest):
@@ -56,6 +65,12 @@ class ExpiryChecker(Checker):
                 self._check_offset(shard, ledger, fact, at_ms)
             elif isinstance(fact, GroupMetadataTombstone):
                 self._check_group(shard, ledger, fact.group_id, gone)
+            elif isinstance(fact, GroupMetadataRecord):
+                # A static member that is replaced without a rebalance may bring another
+                # subscription. As in Kafka, it counts from the next generation on.
+                before = ledger.state.groups.get(fact.group_id)
+                if before is None or before.generation_id != fact.generation_id:
+                    self._subscribed[fact.group_id] = _topics(fact.members)
 
     def _check_offset(
         self, shard: Shard, ledger: Ledger, fact: OffsetCommitTombstone, at_ms: int
@@ -102,7 +117,7 @@ class ExpiryChecker(Checker):
         if live is not None and live.state in _REBALANCING:
             self.verdict.violate("S3", f"{shard}: {fact} while the group rebalances")
         elif durable.members and (
-            durable.protocol_type != PROTOCOL_TYPE or fact.topic in _topics(durable)
+            durable.protocol_type != PROTOCOL_TYPE or fact.topic in self._subscribed[fact.group_id]
         ):
             self.verdict.violate("S3", f"{shard}: {fact}, but members may read the topic")
         base_ms = offset.commit_timestamp_ms if durable.members else _base_ms(durable, offset)
@@ -137,5 +152,5 @@ def _base_ms(group: Group, offset: CommittedOffset) -> int:
     return offset.commit_timestamp_ms
 
 
-def _topics(group: Group) -> frozenset[str]:
-    return subscribed_topics(m.subscription for m in group.members.values()) or frozenset()
+def _topics(members: Iterable[MemberMetadata]) -> frozenset[str]:
+    return subscribed_topics(member.subscription for member in members) or frozenset()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from drumbeat.core.classic import rebalance
 from drumbeat.core.classic.group import ClassicGroupView
 from drumbeat.core.classic.group_state import GroupState
@@ -57,10 +59,7 @@ def _leave(
     leaving: dict[str, MemberIdentity] = {}  # by member id, as named for the first time
     for identity in identities:
         member_id = _resolve(group, identity)
-        error_code = _error(group, identity, member_id)
-        holder = group.static_members.get(identity.group_instance_id or "", member_id)
-        if holder in leaving and error_code in (None, ErrorCode.FENCED_INSTANCE_ID):
-            error_code = ErrorCode.UNKNOWN_MEMBER_ID
+        error_code = _error(group, identity, member_id, leaving.keys())
         if error_code is None:
             leaving[member_id] = identity
         results.append((identity, error_code or ErrorCode.NONE))
@@ -74,10 +73,19 @@ def _resolve(group: ClassicGroupView, identity: MemberIdentity) -> str:
     return group.static_members.get(identity.group_instance_id, "")
 
 
-def _error(group: ClassicGroupView, identity: MemberIdentity, member_id: str) -> ErrorCode | None:
-    if identity.member_id in group.pending_members:
+def _error(
+    group: ClassicGroupView, identity: MemberIdentity, member_id: str, leaving: Set[str]
+) -> ErrorCode | None:
+    """Members leave one after the other: who is named twice is gone, and so is its instance."""
+    if identity.member_id in group.pending_members and identity.member_id not in leaving:
         return None
-    return member_error(group, member_id, identity.group_instance_id)
+    instance_id = identity.group_instance_id
+    if instance_id is not None and group.static_members.get(instance_id) in leaving:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    error_code = member_error(group, member_id, instance_id)
+    if error_code is None and member_id in leaving:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    return error_code
 
 
 def _remove(

@@ -138,7 +138,7 @@ def _session_effects(
     return (SetDeadline(member.session_key, context.now_ms + member.session_timeout_ms),)
 
 
-def _refusals(accepted: Iterable[_Accepted], error: ErrorCode) -> Sequence[tuple[_Topic, _Answers]]:
+def _refusals(accepted: Iterable[_Accepted], error: ErrorCode) -> list[tuple[_Topic, _Answers]]:
     """The same error on every partition that the group was asked about."""
     return [
         (asked, [OffsetCommitResponsePartition(p.partition_index, error) for p in partitions])
