@@ -1,6 +1,7 @@
 """One node on disk for all clients' tests of a worker."""
 
 import warnings
+from importlib import import_module
 
 import pytest
 
@@ -11,7 +12,7 @@ pytest.register_assert_rewrite("clients.scenarios")
 with warnings.catch_warnings():
     # kafka-python reads its message schemas with a call that Python 3.11 deprecates.
     warnings.simplefilter("ignore", DeprecationWarning)
-    import kafka.admin
+    import_module("kafka.admin")
 
 
 @pytest.fixture(scope="session")

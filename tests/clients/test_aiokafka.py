@@ -117,11 +117,11 @@ class AioKafka:
         assigned = {TopicPartition(topic, p): offset for p, offset in starts.items()}
         with asyncio.Runner() as runner:
             consumer = runner.run(self.started_consumer(**options))
-            consumer.assign(list(assigned))
-            for topic_partition, offset in assigned.items():
-                consumer.seek(topic_partition, offset)
-            yield lambda records: runner.run(_take(consumer, records))
-            runner.run(consumer.stop())
+            runner.run(_assign(consumer, assigned))
+            try:
+                yield lambda records: runner.run(_take(consumer, records))
+            finally:
+                runner.run(consumer.stop())
 
     def offset_for_time(self, topic, timestamp):
         topic_partition = TopicPartition(topic, 0)
@@ -160,6 +160,12 @@ class AioKafka:
             yield consumer
         finally:
             await consumer.stop()
+
+
+async def _assign(consumer, assigned):
+    consumer.assign(list(assigned))
+    for topic_partition, offset in assigned.items():
+        consumer.seek(topic_partition, offset)
 
 
 async def _take(consumer, records):

@@ -53,3 +53,10 @@ def own_broker(tmp_path: Path):
 def coordinator(golden_broker):
     with WireCoordinator(golden_broker[0]) as connected:
         yield connected
+
+
+@pytest.fixture(scope="session")
+def servers():
+    """A node for third-party clients."""
+    with Cluster({"group.min.session.timeout.ms": "100"}) as cluster:
+        yield cluster.bootstrap_servers

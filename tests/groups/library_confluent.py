@@ -38,6 +38,9 @@ class ConfluentMember(Member):
 
     def _poll(self) -> list[Delivery]:
         messages = self._consumer.consume(BATCH_RECORDS, timeout=POLL_S)
+        for message in messages:
+            if message.error() and message.error().fatal():
+                raise KafkaException(message.error())
         return [Delivery(m.topic(), m.partition(), m.offset()) for m in messages if not m.error()]
 
     def _assigned(self) -> frozenset[Partition]:

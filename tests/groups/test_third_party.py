@@ -8,11 +8,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from drumbeat.testing import Cluster
 from groups.data_of_groups import Data
-from groups.library_aiokafka import AiokafkaMember
-from groups.library_confluent import ConfluentMember
-from groups.library_kafka_python import KafkaPythonMember
+from groups.libraries import ASSIGNORS, LIBRARIES
 from groups.members import Fleet
 from groups.wire_clients import WireClients
 from groups.wire_coordinator import WireCoordinator
@@ -20,23 +17,9 @@ from support.data_topics import fresh_name
 
 pytestmark = pytest.mark.clients
 
-LIBRARIES = {
-    member.library: member for member in (KafkaPythonMember, AiokafkaMember, ConfluentMember)
-}
-ASSIGNORS = {
-    "kafka-python": ("range", "roundrobin", "sticky", "cooperative-sticky"),
-    "aiokafka": ("range", "roundrobin", "sticky"),
-    "confluent-kafka": ("range", "roundrobin", "cooperative-sticky"),
-}
 EVERY_ASSIGNOR = [
     (library, assignor) for library, offered in ASSIGNORS.items() for assignor in offered
 ]
-
-
-@pytest.fixture(scope="module")
-def servers():
-    with Cluster({"group.min.session.timeout.ms": "100"}) as cluster:
-        yield cluster.bootstrap_servers
 
 
 @contextmanager

@@ -52,7 +52,7 @@ class Cast:
     parameters: Parameters
     members: list[Member] = field(default_factory=list)  # those that have not ended
     _tasks: dict[Client, asyncio.Task[None]] = field(default_factory=dict)
-    _farewells: set[asyncio.Task[None]] = field(default_factory=set)
+    _farewells: list[asyncio.Task[None]] = field(default_factory=list)
     _count: int = 0
 
     # -- entrances -------------------------------------------------------------------------------
@@ -81,9 +81,9 @@ class Cast:
             session_timeout_ms=rng.choice((4_000, 6_000)),
             rebalance_timeout_ms=rng.choice((3_000, 8_000)),
             heartbeat_ms=rng.choice((700, 1_500)),
-            join_timeout_ms=rng.choice((1_000, 13_000, 13_000)),
+            join_timeout_ms=rng.choice((1_000, 13_000)),
             subscription_version=rng.randint(1, 3),
-            dawdles=rng.choice((0.0, 0.0, 0.1)),
+            dawdles=rng.choice((0.0, 0.1, 0.2)) if company.is_static else rng.choice((0.0, 0.1)),
         )
         versions = draw_versions(
             rng, old=self.parameters.old_clients, static=instance_id is not None
@@ -122,9 +122,7 @@ class Cast:
         """It leaves the group, if it can get that message through."""
         self.around.verdict.note(f"DISMISS {member.name}")
         self._end(member)
-        farewell = asyncio.create_task(self._say_goodbye(member))
-        self._farewells.add(farewell)
-        farewell.add_done_callback(self._farewells.discard)
+        self._farewells.append(asyncio.create_task(self._say_goodbye(member)))
 
     async def _say_goodbye(self, member: Member) -> None:
         with suppress(TimeoutError):
@@ -196,7 +194,7 @@ class Cast:
     def usurp(self) -> None:
         """Somebody takes the instance id of a member that waits for its assignment."""
         waiting = [m for m in self.members if m.is_syncing and m.profile.group_instance_id]
-        if waiting and self.rng.random() < 0.5:
+        if waiting:
             member = self.rng.choice(waiting)
             self.enter(self.company_of(member), member.profile.group_instance_id)
 

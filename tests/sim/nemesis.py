@@ -49,7 +49,9 @@ class Nemesis:
     def begin(self) -> None:
         parameters = self._parameters
         self._network.weather = Weather(
-            is_long=parameters.slow_network, is_chopped=parameters.chopped
+            is_long=parameters.slow_network,
+            is_chopped=parameters.chopped,
+            is_lost=parameters.lost_answers,
         )
         self._habits = DiskHabits(
             is_slow=parameters.slow_disk,

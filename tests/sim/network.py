@@ -35,6 +35,7 @@ class Weather:
     long_delay_ms: tuple[float, float] = (100.0, 8_000.0)
     is_long: float = 0.0  # the share of messages that take long
     is_chopped: float = 0.0  # ... that arrive in pieces
+    is_lost: float = 0.0  # the share of answers that get lost, and their connection with them
 
 
 class Door(Protocol):
@@ -86,6 +87,9 @@ class Network:
         blocked_s = max(0.0, self._blocked_until.get(client, 0.0) - self.loop.time())
         return blocked_s + rng.uniform(*bounds) / 1000
 
+    def is_lost(self) -> bool:
+        return self._rng.random() < self.weather.is_lost
+
     def pieces(self, data: bytes) -> list[bytes]:
         rng = self._rng
         if rng.random() >= self.weather.is_chopped:
@@ -127,6 +131,7 @@ class Channel:
     def __init__(self, network: Network, client: str, host: Host) -> None:
         self.client = client
         self.is_open = True
+        self._network = network
         self._there = _Pipe(network, client, host.context)
         self._back = _Pipe(network, client, None)
         self._correlation_id = 0
@@ -174,7 +179,10 @@ class Channel:
             self._back.put(self._fail)
 
     def answer(self, operation: Operation, response: Any) -> None:
-        self._back.put(self._receive, operation, response)
+        if self._network.is_lost():
+            self._network.loop.call_soon(self.reset)
+        else:
+            self._back.put(self._receive, operation, response)
 
     def end(self) -> None:
         self._back.put(self._fail)
@@ -234,6 +242,11 @@ class ServerTransport(asyncio.Transport):
         self._is_closing = True
         if connection is not None:
             connection.connection_lost(None)
+
+    def hang_up(self) -> None:
+        """The node stops in order."""
+        if self._connection is not None:
+            self._connection.close()
 
     def cut(self) -> None:
         self._connection = None

@@ -57,7 +57,7 @@ class Node:
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
-        self._tasks: set[asyncio.Task[object]] = set()
+        self._tasks: dict[asyncio.Task[object], None] = {}  # a set whose order is certain
         self._mount: Mount | None = None
         self._listener: Listener | None = None
         self._channels: list[ServerTransport] = []
@@ -102,10 +102,9 @@ class Node:
     async def stop(self) -> None:
         """In order: connections are closed, logs are synced and released."""
         assert self.broker is not None
-        listener, self._listener = self._listener, None
-        if listener is not None:
-            for connection in list(listener._connections):
-                connection.close()
+        self._listener = None
+        for transport in self._channels:
+            transport.hang_up()
         loop = asyncio.get_running_loop()
         await loop.create_task(self.broker.stop(), context=self.context)
         self._die()
@@ -152,8 +151,8 @@ class Node:
         return connection
 
     def own(self, task: "asyncio.Task[object]") -> None:
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = None
+        task.add_done_callback(lambda done: self._tasks.pop(done, None))
 
 
 def task_factory(

@@ -12,7 +12,7 @@ from drumbeat.protocol.apis import APIS
 
 OFFSETS_PARTITIONS = 3
 RETENTION_MINUTES = 1
-SWEEP_INTERVAL_MS = 7_000
+SWEEP_INTERVAL_MS = 3_000
 
 _GROUP_APIS = (8, 9, 11, 12, 13, 14, 15, 16, 42, 47)
 # What static members need: the first versions with a GroupInstanceId.
@@ -28,6 +28,7 @@ class Parameters:
     members_per_group: int
     slow_network: float  # shares, as in sim.network.Weather and sim.disk.DiskHabits
     chopped: float
+    lost_answers: float
     slow_disk: float
     full_disk: float
     failing_disk: float
@@ -63,9 +64,10 @@ def draw(seed: int) -> Parameters:
         members_per_group=rng.randint(1, 3),
         slow_network=share(0.05),
         chopped=share(0.3),
+        lost_answers=share(0.03),
         slow_disk=share(0.2),
         full_disk=share(0.01),
-        failing_disk=share(0.003),
+        failing_disk=share(0.005),
         crash_every_s=every(10.0, 60.0),
         stop_every_s=every(30.0, 80.0),
         break_every_s=every(1.0, 20.0),
@@ -73,7 +75,7 @@ def draw(seed: int) -> Parameters:
         hang_every_s=every(3.0, 30.0),
         churn_every_s=rng.uniform(2.0, 20.0),
         topic_every_s=every(10.0, 40.0),
-        usurp_every_s=every(0.3, 2.0),
+        usurp_every_s=every(0.2, 1.0),
         clock_every_s=every(10.0, 40.0),
         old_clients=rng.random() < 0.5,
     )

@@ -7,10 +7,13 @@ second the order of members, the election of a leader and which protocol wins a 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 _MASK = 0xFFFF_FFFF
 _SIGN = 0x8000_0000
 _TABLE_SIZE_MIN = 16
+_CACHED = 65_536
+_CACHED_LENGTH_MAX = 255  # long names would make the cache large
 
 
 def java_hash(text: str) -> int:
@@ -24,6 +27,13 @@ def java_hash(text: str) -> int:
 
 def partition_for(group_id: str, partition_count: int) -> int:
     """The partition of `__consumer_offsets` that holds a group's records."""
+    if len(group_id) > _CACHED_LENGTH_MAX:
+        return _partition_for.__wrapped__(group_id, partition_count)
+    return _partition_for(group_id, partition_count)
+
+
+@lru_cache(_CACHED)  # every request asks, and a heartbeat has little else to do
+def _partition_for(group_id: str, partition_count: int) -> int:
     h = java_hash(group_id)
     # Java's abs(Integer.MIN_VALUE) is negative; Kafka takes 0 instead.
     return 0 if h == -_SIGN else abs(h) % partition_count

@@ -91,9 +91,9 @@ class _Cleaning:
             if segment.extent.next_offset <= job.first_dirty_offset:
                 continue
             for batch in self._batches(segment):
+                _learn(offset_map, surveyed, segment, batch)
                 if offset_map.is_full:
                     return offset_map
-                _learn(offset_map, surveyed, segment, batch)
             # Kafka leaves gaps between segments: there is nothing in them to come back for.
             offset_map.end_offset = max(offset_map.end_offset, segment.extent.next_offset)
         return offset_map

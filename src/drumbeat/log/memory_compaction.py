@@ -1,4 +1,4 @@
-"""Compaction of a partition in memory: the same rules as on disk, in one step, without a history."""
+"""Compaction of a partition in memory: the rules are those of the disk, without a history."""
 
 from __future__ import annotations
 
@@ -93,9 +93,9 @@ def _map_offsets(
 ) -> OffsetMap:
     offset_map = OffsetMap(partition.cleaned_offset, budget.dedupe_buffer_bytes)
     for batch in _batches(partition, segments):
+        offset_map.add(batch, surveyed)
         if offset_map.is_full:
             break
-        offset_map.add(batch, surveyed)
     return offset_map
 
 

@@ -24,7 +24,7 @@ from drumbeat.protocol.record_batch import (
     CorruptBatch,
     read_header,
 )
-from drumbeat.protocol.record_section import Headers, encode_rows, read_rows
+from drumbeat.protocol.record_section import Headers, Row, encode_rows, read_rows
 from drumbeat.protocol.varint import Buffer
 
 DECOMPRESSED_BYTES_MAX: Final = 128 * 1024 * 1024
@@ -87,6 +87,19 @@ def decode_records(
 ) -> list[Record]:
     """The records of one batch, whose checksum the caller has seen to."""
     header = read_header(batch)
+    rows = decode_rows(batch, header, decompressed_bytes_max=decompressed_bytes_max)
+    if header.is_log_append_time:
+        return [Record(row[0], header.max_timestamp, *row[2:]) for row in rows]
+    return list(map(tuple.__new__, repeat(Record), rows))
+
+
+def decode_rows(
+    batch: Buffer, header: BatchHeader, *, decompressed_bytes_max: int = DECOMPRESSED_BYTES_MAX
+) -> list[Row]:
+    """The records of a batch whose header is known, as plain tuples in the order of Record.
+
+    For readers of whole logs: timestamps are the producers' even where the broker set its own.
+    """
     if len(batch) != header.size:
         raise CorruptBatch(f"{len(batch)} bytes given for a batch of {header.size}")
     if header.attributes & CODEC_MASK:
@@ -95,9 +108,7 @@ def decode_records(
         rows = read_rows(bytes(batch), HEADER_BYTES, header)
     if rows and rows[-1][0] > header.last_offset:
         raise CorruptBatch(f"record at offset {rows[-1][0]} in a batch up to {header.last_offset}")
-    if header.is_log_append_time:
-        return [Record(row[0], header.max_timestamp, *row[2:]) for row in rows]
-    return list(map(tuple.__new__, repeat(Record), rows))
+    return rows
 
 
 def encode_batch(records: Sequence[Record], options: BatchOptions = PLAIN) -> bytes:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from drumbeat.log.errors import LogError
 from drumbeat.log.port import LogStore
+from drumbeat.runtime.cleaner import Cleaner
 from drumbeat.runtime.clock import Clock
 from drumbeat.runtime.config import BrokerConfig
 from drumbeat.runtime.coordinator.group_coordinator import GroupCoordinator
@@ -51,12 +52,15 @@ class Broker:
         self.producer_ids = storage.producer_ids
         self.advertised = Advertised("127.0.0.1", 0)  # until the listener knows its port
         self.tasks = Tasks()
+        self.cleaner = Cleaner(self.partitions, clock, lambda: self.config)
         self.groups = GroupCoordinator(self)
 
     async def start(self) -> None:
         self.topics.load()
         await self.groups.start()
         self.tasks.spawn(self._enforce_retention_for_ever())
+        if self.config.log_cleaner_enable:
+            self.tasks.spawn(self.cleaner.clean_for_ever())
 
     async def stop(self) -> None:
         """Leave everything on disk in order."""

@@ -8,7 +8,7 @@ from drumbeat.log.port import LogSettings, LogStore, TopicPartition
 from drumbeat.runtime.config import BrokerConfig, TopicConfig, topic_config
 from drumbeat.runtime.entropy import uuid_text
 from drumbeat.runtime.partition import Partition
-from drumbeat.runtime.topics import Topic
+from drumbeat.runtime.topics import CONSUMER_OFFSETS, Topic
 
 log = logging.getLogger(__name__)
 
@@ -48,9 +48,10 @@ class Partitions:
     async def _acquire(self, topic: Topic, partition: int) -> Partition:
         key = (topic.name, partition)
         config = topic_config(topic.configs, self._config)
+        settings = log_settings(topic.name, config, self._config)
         try:
             acquired = await self._store.acquire(
-                TopicPartition(*key), log_settings(config), topic_id=uuid_text(topic.topic_id)
+                TopicPartition(*key), settings, topic_id=uuid_text(topic.topic_id)
             )
             opened = await asyncio.to_thread(Partition, acquired, config)
         except LogError as problem:
@@ -71,7 +72,7 @@ class Partitions:
         for index in range(topic.partition_count):
             if (partition := self.get(topic.name, index)) is not None:
                 partition.config = config
-                partition.log.configure(log_settings(config))
+                partition.log.configure(log_settings(topic.name, config, broker_config))
 
     async def delete(self, topic: Topic) -> None:
         for index in range(topic.partition_count):
@@ -83,13 +84,25 @@ class Partitions:
             await self._store.delete(TopicPartition(*key))
 
 
-def log_settings(config: TopicConfig) -> LogSettings:
+def log_settings(topic: str, config: TopicConfig, broker_config: BrokerConfig) -> LogSettings:
+    segment_ms = config.segment_ms
+    if config.is_compacted:  # only closed segments are compacted
+        segment_ms = min(segment_ms, config.max_compaction_lag_ms)
+    # Committed offsets are the one topic whose past is worth keeping: the pipeline reads it.
+    is_offsets = topic == CONSUMER_OFFSETS
     return LogSettings(
         segment_bytes=config.segment_bytes,
-        segment_ms=config.segment_ms,
+        segment_ms=segment_ms,
         segment_index_bytes=config.segment_index_bytes,
         index_interval_bytes=config.index_interval_bytes,
         retention_ms=config.retention_ms if config.is_deleted else -1,
         retention_bytes=config.retention_bytes if config.is_deleted else -1,
         batch_bytes_max=config.max_message_bytes,
+        is_compacted=config.is_compacted,
+        delete_retention_ms=config.delete_retention_ms,
+        min_cleanable_dirty_ratio=config.min_cleanable_dirty_ratio,
+        min_compaction_lag_ms=config.min_compaction_lag_ms,
+        max_compaction_lag_ms=config.max_compaction_lag_ms,
+        producer_id_expiration_ms=broker_config.producer_id_expiration_ms,
+        history_retention_ms=broker_config.offsets_history_retention_ms if is_offsets else 0,
     )

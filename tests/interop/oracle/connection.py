@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from drumbeat.protocol.api import Api
+from drumbeat.protocol.apis.api_versions import API as API_VERSIONS
+from drumbeat.protocol.apis.api_versions import ApiVersionsRequest
 from drumbeat.protocol.errors import ErrorCode
 from drumbeat.protocol.header import read_response_header
 from support.wire import request_frame
@@ -21,6 +23,10 @@ _LENGTH = struct.Struct(">i")
 
 class Closed(NamedTuple):
     """The broker closed the connection instead of answering."""
+
+
+class Silent(NamedTuple):
+    """No answer was due, and the connection goes on."""
 
 
 class Rewritten(NamedTuple):
@@ -59,17 +65,22 @@ class Connection(asyncio.Protocol):
         self._on_free = on_free
         self._buffer = bytearray()
         self._call: Call | None = None
+        self._is_silent = False
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
-    def send(self, call: Call) -> None:
+    def send(self, call: Call, *, is_silent: bool = False) -> None:
         assert self._call is None, "one request at a time"
         assert self._transport is not None
-        self._call = call
         frame = request_frame(call.api, call.version, call.body, client_id=self.client_id)
+        if is_silent:
+            # What comes back is the answer to a question that follows at once.
+            frame += request_frame(API_VERSIONS, 0, ApiVersionsRequest(), client_id=self.client_id)
+            self._is_silent = True
+        self._call = call
         self._transport.write(frame)
 
     def data_received(self, data: bytes) -> None:
@@ -82,8 +93,9 @@ class Connection(asyncio.Protocol):
             del self._buffer[:end]
             call, self._call = self._call, None
             assert call is not None, "an answer to nothing"
+            is_silent, self._is_silent = self._is_silent, False
             self._on_free(self)
-            call.settle(_decoded(call, frame))
+            call.settle(Silent() if is_silent else _decoded(call, frame))
 
     def connection_lost(self, _exc: Exception | None) -> None:
         if self._call is not None:
@@ -102,11 +114,13 @@ class Client:
         self._free: dict[str, list[Connection]] = {}
         self._connections: list[Connection] = []
 
-    async def begin(self, client_id: str, api: Api, version: int, body: Any) -> Call:
+    async def begin(
+        self, client_id: str, api: Api, version: int, body: Any, *, is_silent: bool = False
+    ) -> Call:
         """Send; the answer may be a long time coming."""
         connection = await self._connection(client_id)
         call = Call(api, version, body)
-        connection.send(call)
+        connection.send(call, is_silent=is_silent)
         return call
 
     async def call(self, client_id: str, api: Api, version: int, body: Any) -> Any:

@@ -25,6 +25,7 @@ PARKED_S = 0.010  # for an answer to come, once the broker has surely handled th
 GRACE_S = 3.0  # for the slower broker
 POLL_S = 0.002
 PARKED = "<parked>"
+SHOWN = 2000  # characters of a message
 
 
 class Side:
@@ -43,6 +44,7 @@ class Side:
             step.api,
             step.api_version,
             step.request(self.known),
+            is_silent=step.is_silent,
         )
 
     async def settle(self, calls: Sequence[Call]) -> None:
@@ -214,7 +216,9 @@ class Duel:
         self._compare(exchange)
         if exchange.is_done:
             for side, call in ((self.kafka, exchange.kafka), (self.drumbeat, exchange.drumbeat)):
-                exchange.step.learn(side.known, call.result.result())
+                answer = call.result.result()
+                if isinstance(answer, exchange.step.api.response):
+                    exchange.step.learn(side.known, answer)
 
     def _compare(self, exchange: Exchange) -> None:
         if self._is_silence_known(exchange):
@@ -231,8 +235,9 @@ class Duel:
             lines = "\n".join(f"    {difference}" for difference in found)
             raise MismatchError(
                 f"step {exchange.number}, {step} as v{step.api_version}:\n{lines}\n"
-                f"  request       {exchange.kafka.body}\n"
-                f"  Apache Kafka  {kafka}\n  Drumbeat      {drumbeat}"
+                f"  request       {exchange.kafka.body!s:.{SHOWN}}\n"
+                f"  Apache Kafka  {kafka!s:.{SHOWN}}\n"
+                f"  Drumbeat      {drumbeat!s:.{SHOWN}}"
             )
 
     def _is_silence_known(self, exchange: Exchange) -> bool:

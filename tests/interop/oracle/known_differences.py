@@ -22,7 +22,19 @@ class Row(NamedTuple):
     recognise: Callable[[Step, Difference], bool] | None = None
 
 
-ROWS: tuple[Row, ...] = ()
+def _is_cluster_default(_step: Step, difference: Difference) -> bool:
+    return "[min.insync.replicas]" in difference.path
+
+
+ROWS: tuple[Row, ...] = (
+    Row(
+        "CreateTopics, DescribeConfigs: the source of `min.insync.replicas`",
+        "a dynamic default of the cluster",
+        "the broker's default",
+        "Kafka stores it when it begins to track eligible leader replicas; there is one copy here",
+        _is_cluster_default,
+    ),
+)
 
 
 def is_known(step: Step, difference: Difference) -> bool:

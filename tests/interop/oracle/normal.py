@@ -9,8 +9,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from drumbeat.protocol.schema import NULL_UUID, fields_of
-from interop.oracle.connection import Closed, Rewritten
-from interop.oracle.vocabulary import Known, Step
+from interop.oracle.batches import normal_batches
+from interop.oracle.connection import Closed, Rewritten, Silent
+from interop.oracle.vocabulary import UNKNOWN_TOPIC_ID, Known, Step
 
 Plain = Any  # None, bool, int, float, str, bytes, or a list or dict of them
 
@@ -22,14 +23,18 @@ class Signs(NamedTuple):
     port: int
 
     def topic_id(self, value: bytes) -> Plain:
-        names = {topic_id: name for name, topic_id in self.known.topic_ids.items()}
-        if value == NULL_UUID:
-            return "<no topic id>"
-        return f"<id of {names[value].name}>" if value in names else value
+        names = {topic_id: topic.name for topic, topic_id in self.known.topic_ids.items()}
+        names |= {NULL_UUID: "none", UNKNOWN_TOPIC_ID: "unknown"}
+        return f"<id of {names.get(value, 'another')}>"
 
     def producer_id(self, value: int) -> Plain:
         ids = [producer_id for producer_id, _ in self.known.producers]
-        return f"<producer {ids.index(value)}>" if value in ids else value
+        if value < 0:
+            return value
+        return f"<producer {ids.index(value)}>" if value in ids else "<another producer>"
+
+    def batches(self, value: bytes | None) -> Plain:
+        return normal_batches(value, self.producer_id)
 
     def port_number(self, value: int) -> Plain:
         return "<port>" if value == self.port else value
@@ -47,6 +52,7 @@ _SIGNS: Mapping[str, Callable[[Signs, Any], Plain]] = {
     "error_message": _text,
     "batch_index_error_message": _text,
     "documentation": _text,
+    "records": Signs.batches,
 }
 
 
@@ -54,6 +60,8 @@ def normal(step: Step, signs: Signs, result: Any) -> Plain:
     match result:
         case Closed():
             return "<connection closed>"
+        case Silent():
+            return "<no answer>"
         case Rewritten():
             return {"received": result.received, "encoded by us": result.encoded}
         case _:
@@ -117,6 +125,12 @@ def differences(kafka: Plain, drumbeat: Plain, path: str = "") -> list[Differenc
         return [
             found
             for place, (left, right) in enumerate(zip(kafka, drumbeat, strict=True))
-            for found in differences(left, right, f"{path}[{place}]")
+            for found in differences(left, right, f"{path}[{_label(left, place)}]")
         ]
     return [] if kafka == drumbeat else [Difference(path, kafka, drumbeat)]
+
+
+def _label(item: Plain, place: int) -> Plain:
+    """Configurations are found by name, everything else by its place."""
+    is_config = isinstance(item, dict) and "config_source" in item
+    return item["name"] if is_config else place

@@ -78,7 +78,8 @@ class Known:
     rosters: dict[int, tuple[str, ...]] = field(default_factory=dict)  # of clients that lead
     protocols: dict[int, tuple[str, str | None]] = field(default_factory=dict)  # type and name
     topic_ids: dict[Topic, bytes] = field(default_factory=dict)
-    producers: list[tuple[int, int]] = field(default_factory=list)
+    producers: list[tuple[int, int]] = field(default_factory=list)  # id and epoch
+    sequences: dict[tuple[Topic, int, int], int] = field(default_factory=dict)  # that are due
 
     # -- names -----------------------------------------------------------------------------------
 
@@ -95,6 +96,11 @@ class Known:
 
     def topic_id(self, topic: Topic) -> bytes:
         return self.topic_ids.get(topic, UNKNOWN_TOPIC_ID)
+
+    def learn_topic(self, name: str | None, topic_id: bytes) -> None:
+        for topic in (Topic.OWN, Topic.SECOND):
+            if name == self.topic(topic):
+                self.topic_ids[topic] = topic_id
 
     # -- members ---------------------------------------------------------------------------------
 
@@ -173,6 +179,11 @@ class Step:
     def unordered(self) -> Mapping[str, tuple[str, ...]]:
         """Lists of the answer that have no order, and what to sort them by."""
         return {}
+
+    @property
+    def is_silent(self) -> bool:
+        """No answer is due."""
+        return False
 
     @property
     def api_version(self) -> int:

@@ -34,7 +34,7 @@ group.initial.rebalance.delay.ms          INT      3000                    used
 group.max.session.timeout.ms              INT      1800000                 used
 group.min.session.timeout.ms              INT      6000                    used
 group.share.max.size                      INT      200                     accepted
-log.cleaner.io.max.bytes.per.second       DOUBLE   1.7976931348623157E308  accepted
+log.cleaner.io.max.bytes.per.second       DOUBLE   1.7976931348623157E308  used
 log.retention.hours                       INT      168                     used
 log.retention.ms                          LONG     null                    used
 log.segment.bytes                         INT      1073741824              used

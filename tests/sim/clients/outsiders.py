@@ -53,7 +53,7 @@ class Outsider(Client):
 
     def deeds(self) -> dict[Callable[[str], Awaitable[object]], float]:
         """What it does, and how often compared to the rest."""
-        return {self.commit_some: 3, self.fetch_some: 2, self.fetch_all: 1}
+        return {self.commit_some: 3, self.fetch_some: 2, self.fetch_all: 1, self.do_both: 1}
 
     def some_partitions(self) -> list[TopicPartition]:
         known = self.around.topics.all_partitions() or [("gone", 0)]
@@ -73,6 +73,12 @@ class Outsider(Client):
     async def fetch_some(self, group_id: str) -> None:
         await self.fetch(group_id, self.some_partitions())
 
+    async def do_both(self, group_id: str) -> None:
+        """Without waiting for the first answer: they come in the order of the requests."""
+        await asyncio.gather(
+            self.commit_some(group_id), self.fetch_all(group_id), return_exceptions=True
+        )
+
     async def fetch_all(self, group_id: str) -> None:
         await self.fetch(group_id, None)
 
@@ -83,6 +89,7 @@ class Administrator(Outsider):
             self.fetch_some: 4,
             self.fetch_all: 1,
             self.commit_some: 2,
+            self.do_both: 1,
             self.describe: 3,
             self.list: 1,
             self.find: 1,

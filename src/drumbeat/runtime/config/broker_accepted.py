@@ -28,15 +28,8 @@ compression.gzip.level int -1 -1|1..9 dynamic
 compression.lz4.level int 9 1..17 dynamic
 compression.zstd.level int 3 -131072..22 dynamic
 cordoned.log.dirs list "" dynamic
-log.cleaner.backoff.ms long 15000 0.. dynamic
-log.cleaner.dedupe.buffer.size long 134217728 dynamic
-log.cleaner.enable boolean true
 log.cleaner.io.buffer.load.factor double 0.9 dynamic
 log.cleaner.io.buffer.size int 524288 0.. dynamic
-log.cleaner.io.max.bytes.per.second double 1.7976931348623157E308 dynamic
-log.cleaner.max.compaction.lag.ms long 9223372036854775807 1.. dynamic
-log.cleaner.min.cleanable.ratio double 0.5 0..1 dynamic
-log.cleaner.min.compaction.lag.ms long 0 0.. dynamic
 log.cleaner.threads int 1 0.. dynamic
 log.dir.failure.timeout.ms long 30000 1..
 log.flush.interval.messages long 9223372036854775807 1.. dynamic

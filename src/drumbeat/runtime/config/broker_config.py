@@ -69,7 +69,14 @@ class BrokerConfig(NamedTuple):
     log_retention_bytes: int
     log_retention_check_interval_ms: int
     log_cleanup_policy: tuple[str, ...]
+    log_cleaner_enable: bool
+    log_cleaner_backoff_ms: int
+    log_cleaner_min_cleanable_ratio: float
+    log_cleaner_min_compaction_lag_ms: int
+    log_cleaner_max_compaction_lag_ms: int
     log_cleaner_delete_retention_ms: int
+    log_cleaner_dedupe_buffer_size: int
+    log_cleaner_io_max_bytes_per_second: float
     log_segment_bytes: int
     log_roll_ms: int
     log_index_interval_bytes: int

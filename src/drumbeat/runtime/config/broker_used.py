@@ -74,11 +74,25 @@ log.retention.hours int 168
 log.retention.bytes long -1 dynamic
     How many bytes a partition keeps; -1 is no limit.
 log.retention.check.interval.ms long 300000 1..
-    How often segments are checked for deletion and compaction.
+    How often segments are checked for deletion.
 log.cleanup.policy list delete {compact,delete} dynamic
     What becomes of old records: deleted, compacted to the newest of each key, or both.
+log.cleaner.enable boolean true
+    Whether logs whose policy is compact are compacted in the background.
+log.cleaner.backoff.ms long 15000 0.. dynamic
+    How long compaction rests when no log is dirty enough.
+log.cleaner.min.cleanable.ratio double 0.5 0..1 dynamic
+    The share of a log's closed segments that must be new since the last compaction for the next.
+log.cleaner.min.compaction.lag.ms long 0 0.. dynamic
+    How long a record stays uncompacted at least.
+log.cleaner.max.compaction.lag.ms long 9223372036854775807 1.. dynamic
+    How long a record stays uncompacted at most, whatever the ratio.
 log.cleaner.delete.retention.ms long 86400000 0.. dynamic
-    How long a compacted log keeps a deletion marker.
+    How long a compacted log keeps a deletion marker, from the first compaction that meets it.
+log.cleaner.dedupe.buffer.size long 134217728 dynamic
+    How much memory compaction takes for keys; more keys than fit take several passes.
+log.cleaner.io.max.bytes.per.second double 1.7976931348623157E308 dynamic
+    How fast compaction reads and writes at most, both together.
 log.segment.bytes int 1073741824 1048576.. dynamic
     The size at which a segment is closed and a new one begun.
 log.roll.ms long null dynamic

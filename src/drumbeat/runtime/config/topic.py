@@ -18,16 +18,22 @@ compression.type string producer {uncompressed,zstd,lz4,snappy,gzip,producer} \
 server=compression.type
     The compression batches are stored in; producer keeps what the producer chose.
 delete.retention.ms long 86400000 0.. server=log.cleaner.delete.retention.ms
-    How long a compacted topic keeps a deletion marker.
+    How long a compacted topic keeps a deletion marker, from the first compaction that meets it.
 index.interval.bytes int 4096 0.. server=log.index.interval.bytes
     How many bytes of log lie between two index entries.
 internal.segment.bytes int null internal
     A segment size below the minimum of segment.bytes, for tests; overrides it when set.
+max.compaction.lag.ms long 9223372036854775807 1.. server=log.cleaner.max.compaction.lag.ms
+    How long a record stays uncompacted at most; a segment is closed at this age.
 max.message.bytes int 1048588 0.. server=message.max.bytes
     The largest record batch the topic takes.
 message.timestamp.type string CreateTime {CreateTime,LogAppendTime} \
 server=log.message.timestamp.type
     Whether records carry the producer's time or the time of the append.
+min.cleanable.dirty.ratio double 0.5 0..1 server=log.cleaner.min.cleanable.ratio
+    The share of closed segments that must be new since the last compaction for the next.
+min.compaction.lag.ms long 0 0.. server=log.cleaner.min.compaction.lag.ms
+    How long a record stays uncompacted at least.
 min.insync.replicas int 1 1.. server=min.insync.replicas
     Accepted and reported. A partition here has one replica, which is always in sync.
 retention.bytes long -1 server=log.retention.bytes
@@ -53,12 +59,9 @@ follower.replication.throttled.replicas list "" replicas
 leader.replication.throttled.replicas list "" replicas
 local.retention.bytes long -2 -2.. server=log.local.retention.bytes
 local.retention.ms long -2 -2.. server=log.local.retention.ms
-max.compaction.lag.ms long 9223372036854775807 1.. server=log.cleaner.max.compaction.lag.ms
 message.timestamp.after.max.ms long 3600000 0.. server=log.message.timestamp.after.max.ms
 message.timestamp.before.max.ms long 9223372036854775807 0.. \
 server=log.message.timestamp.before.max.ms
-min.cleanable.dirty.ratio double 0.5 0..1 server=log.cleaner.min.cleanable.ratio
-min.compaction.lag.ms long 0 0.. server=log.cleaner.min.compaction.lag.ms
 preallocate boolean false server=log.preallocate
 remote.log.copy.disable boolean false
 remote.log.delete.on.disable boolean false
@@ -79,8 +82,11 @@ class TopicConfig(NamedTuple):
     compression_type: str
     delete_retention_ms: int
     index_interval_bytes: int
+    max_compaction_lag_ms: int
     max_message_bytes: int
     message_timestamp_type: str
+    min_cleanable_dirty_ratio: float
+    min_compaction_lag_ms: int
     min_insync_replicas: int
     retention_bytes: int
     retention_ms: int

@@ -1,0 +1,124 @@
+"""A member in a process of its own, so that it can be killed, or stopped in the middle of anything.
+
+Run as a module it is that process: it takes its orders from the command line and prints what it
+is given and what it commits, a line of JSON each.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from groups.libraries import LIBRARIES
+from groups.members import POLL_S, Delivery, Ledger, Member, Options, Partition
+
+TESTS = Path(__file__).parent.parent
+
+
+class ProcessMember(Member):
+    """`library` is the name of the library; otherwise it is a member like any other."""
+
+    library = "process"
+
+    def __init__(
+        self, servers: str, group_id: str, name: str, options: Options, ledger: Ledger
+    ) -> None:
+        super().__init__(servers, group_id, name, options, ledger)
+        self._process: subprocess.Popen[str] | None = None
+
+    @classmethod
+    def of(cls, library: str) -> type["ProcessMember"]:
+        return type(f"{library} process", (cls,), {"library": library})
+
+    def start(self) -> "ProcessMember":
+        orders = json.dumps(
+            [self.library, self.servers, self.group_id, self.name, asdict(self.options)]
+        )
+        self._process = subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-m", "groups.member_process", orders],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(TESTS)},
+        )
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        self._signal(signal.SIGTERM)
+        self._end()
+
+    def kill(self) -> None:
+        self._signal(signal.SIGKILL)
+        self._end()
+
+    def suspend(self) -> None:
+        self._signal(signal.SIGSTOP)
+
+    def wake(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        assert self._process is not None
+        self._process.send_signal(number)
+
+    def _end(self) -> None:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        self._process.wait()
+        self._thread.join()
+        self._process.stdout.close()
+
+    def _run(self) -> None:
+        """Read what the process says."""
+        assert self._process is not None
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            event, member, items = json.loads(line)
+            records = [Delivery(*item) for item in items if len(item) == 3]
+            match event:
+                case "delivered":
+                    self._ledger.deliver(records)
+                case "committed":
+                    self._ledger.commit(member, records)
+                case "assigned":
+                    self.assignment = frozenset((topic, p) for topic, p in items)
+        self.assignment = frozenset()
+
+
+class _Printed(Ledger):
+    """Tells the parent instead of remembering."""
+
+    def deliver(self, batch: Iterable[Delivery]) -> None:
+        say("delivered", "", batch)
+
+    def commit(self, member: str, batch: list[Delivery]) -> None:
+        say("committed", member, batch)
+
+
+def say(event: str, member: str, items: Iterable[Any]) -> None:
+    print(json.dumps([event, member, list(items)]), flush=True)
+
+
+def main() -> None:
+    library, servers, group_id, name, options = json.loads(sys.argv[1])
+    options["topics"] = tuple(options["topics"])
+    member = LIBRARIES[library](servers, group_id, name, Options(**options), _Printed())
+    stopping = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stopping.set())
+    member.start()
+    said: frozenset[Partition] = frozenset()
+    while not stopping.wait(POLL_S):
+        if member.assignment != said:
+            said = member.assignment
+            say("assigned", name, said)
+    member.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""Members with a group.instance.id, which may go and come back unnoticed."""
+
+import pytest
+
+from groups.data_of_groups import Data
+from groups.group_events import kinds, read_events
+from groups.libraries import LIBRARIES
+from groups.members import Fleet
+from support.data_topics import fresh_name
+from support.waiting import wait_until
+
+pytestmark = pytest.mark.clients
+
+INSTANCES = ("i1", "i2", "i3")
+# aiokafka sends no instance id in heartbeats and knows no fencing: a member whose place was taken
+# takes it back, and so on.
+KNOW_FENCING = ("kafka-python", "confluent-kafka")
+
+
+def add(fleet: Fleet, library: str, data: Data, instance_id: str):
+    return fleet.add(
+        LIBRARIES[library], topics=(data.name,), instance_id=instance_id, session_ms=20_000
+    )
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_bounce_within_the_session_is_no_rebalance(servers, library):
+    with Data(servers, 6) as data, Fleet(servers, fresh_name("static-")) as fleet:
+        data.write()
+        for instance_id in INSTANCES:
+            add(fleet, library, data, instance_id)
+        fleet.await_owners(data.partitions, when=fleet.is_shared)
+        fleet.await_records(data.records)
+        before = _rebalances(servers, fleet.group_id)
+        for member in list(fleet.members):  # the leader is one of them
+            owned, instance_id = member.assignment, str(member.options.instance_id)
+            fleet.stop(member)
+            back = add(fleet, library, data, instance_id)
+            fleet.await_owners(data.partitions, when=lambda b=back, o=owned: b.assignment == o)
+        data.write()
+        fleet.await_records(data.records)
+        _await_replacements(servers, fleet.group_id, len(INSTANCES))
+        assert _rebalances(servers, fleet.group_id) == before
+    fleet.ledger.check()
+    assert fleet.ledger.positions() == data.positions
+
+
+def _rebalances(servers: str, group_id: str) -> list[dict]:
+    return [e for e in read_events(servers, group_id) if e["type"].startswith("rebalance")]
+
+
+def _await_replacements(servers: str, group_id: str, count: int) -> None:
+    """Events come a little later than answers; those before this one are there then, too."""
+    wait_until(
+        lambda: kinds(read_events(servers, group_id)).count("member_replaced") == count,
+        10.0,
+        f"{count} members of {group_id} are replaced",
+    )
+
+
+@pytest.mark.parametrize("library", KNOW_FENCING)
+def test_the_older_of_two_with_the_same_instance_is_fenced(servers, library):
+    with Data(servers, 2) as data, Fleet(servers, fresh_name("fenced-")) as fleet:
+        older = add(fleet, library, data, "i1")
+        fleet.await_owners(data.partitions)
+        fleet.members.remove(older)
+        add(fleet, library, data, "i1")
+        wait_until(lambda: older.problem is not None, 20.0, "the older one is told")
+        assert "fenced" in str(older.problem).lower() or "Fenced" in type(older.problem).__name__
+        data.write()
+        fleet.await_owners(data.partitions)
+        fleet.await_records(data.records)
+    fleet.ledger.check()

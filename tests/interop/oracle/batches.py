@@ -1,0 +1,135 @@
+"""Record batches as producers send them, sound and unsound, and as consumers read them back."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from drumbeat.protocol.compression import Codec
+from drumbeat.protocol.record_batch import CorruptBatch, iter_headers
+from drumbeat.protocol.records import BatchOptions, Record, decode_records, encode_batch
+from interop.oracle.vocabulary import Word
+
+# Recent, so that retention leaves it alone, and the same for both brokers.
+START_MS = int(time.time()) * 1000
+DAY_MS = 86_400_000
+
+
+class Batch(Word):
+    PLAIN = "two records"
+    ONE = "one record"
+    GZIP = Codec.GZIP
+    SNAPPY = Codec.SNAPPY
+    LZ4 = Codec.LZ4
+    ZSTD = Codec.ZSTD
+    KEYLESS = "a record without a key"
+    TOMBSTONE = "a record without a value"
+    HEADERS = "a record with headers"
+    LATER = "a record of the day after tomorrow"
+    LARGE = "more than a topic takes by default"
+    WRONG_CRC = "a damaged batch"
+    CUT = "half a batch"
+    OLD = "a message of the format before"
+    CONTROL = "a marker that only brokers write"
+    TWO = "two batches"
+    NONE = "nothing at all"
+    EMPTY = "no bytes"
+    WRONG_COUNT = "a header that announces more records"
+    TRANSACTIONAL = "a transactional batch without a transaction"
+    NEGATIVE_OFFSETS = "a batch whose first offset is not 0"
+
+
+class Sequence(Word):
+    """What an idempotent producer says about itself, to a partition."""
+
+    NONE = "nothing: it is not idempotent"
+    NEXT = "the sequence that is due"
+    SAME = "the batch before once more"
+    GAP = "a sequence too far"
+    OLD_EPOCH = "an epoch below its own"
+    NEW_EPOCH = "an epoch above its own, from sequence 0"
+    NEW_EPOCH_LATE = "an epoch above its own, not from 0"
+    STRANGER = "an id that no broker has given out"
+
+
+def encoded(batch: Batch, at_s: int = 0, options: BatchOptions | None = None) -> bytes | None:
+    """The batch; its records are `at_s` seconds after the beginning."""
+    chosen = options or BatchOptions()
+    make = _SPECIAL.get(batch)
+    if make is not None:
+        return make(at_s, chosen)
+    if isinstance(batch.value, Codec):
+        chosen = chosen._replace(codec=batch.value)
+    return encode_batch(_records(batch, at_s), chosen)
+
+
+def _records(batch: Batch, at_s: int) -> list[Record]:
+    at_ms = START_MS + 1000 * at_s
+    first = Record(0, at_ms, b"key", b"value")
+    return {
+        Batch.ONE: [first],
+        Batch.KEYLESS: [first._replace(key=None)],
+        Batch.TOMBSTONE: [first._replace(value=None)],
+        Batch.HEADERS: [first._replace(headers=(("a", b"b"), ("a", None)))],
+        Batch.LATER: [first._replace(timestamp=at_ms + 2 * DAY_MS)],
+        Batch.LARGE: [first._replace(value=b"v" * 1_100_000)],
+        Batch.CONTROL: [first._replace(key=b"\0\0\0\1", value=b"\0\0\0\0\0\0")],
+    }.get(batch, [first, Record(1, at_ms + 500, None, b"second")])
+
+
+def _plain(at_s: int, options: BatchOptions) -> bytes:
+    return encode_batch(_records(Batch.PLAIN, at_s), options)
+
+
+def _patched(data: bytes, position: int, patch: bytes) -> bytes:
+    return data[:position] + patch + data[position + len(patch) :]
+
+
+_SPECIAL: dict[Batch, Callable[[int, BatchOptions], bytes | None]] = {
+    Batch.NONE: lambda _at, _options: None,
+    Batch.EMPTY: lambda _at, _options: b"",
+    Batch.TWO: lambda at, options: _plain(at, options) + _plain(at + 1, options),
+    Batch.CUT: lambda at, options: _plain(at, options)[:40],
+    Batch.WRONG_CRC: lambda at, options: _patched(_plain(at, options), 17, b"\1\2\3\4"),
+    Batch.OLD: lambda at, options: _patched(_plain(at, options), 16, b"\1"),
+    Batch.CONTROL: lambda at, options: encode_batch(
+        _records(Batch.CONTROL, at), options._replace(is_control=True, is_transactional=True)
+    ),
+    Batch.TRANSACTIONAL: lambda at, options: _plain(at, options._replace(is_transactional=True)),
+    Batch.NEGATIVE_OFFSETS: lambda at, options: _patched(_plain(at, options), 0, b"\xff" * 8),
+    Batch.WRONG_COUNT: lambda at, options: _with_count(_plain(at, options), 3),
+}
+
+
+def _with_count(data: bytes, count: int) -> bytes:
+    from crc32c import crc32c
+
+    counted = _patched(data, 57, count.to_bytes(4, "big"))
+    return _patched(counted, 17, crc32c(counted[21:]).to_bytes(4, "big"))
+
+
+# -- reading -------------------------------------------------------------------------------------
+
+
+def normal_batches(data: bytes | None, producer_sign: Callable[[int], Any]) -> Any:
+    """Every whole batch of a fetched chunk: what its header says, and its records.
+
+    Brokers may cut the last batch, and compress anew in their own way.
+    """
+    if data is None:
+        return None
+    try:
+        return [
+            _normal_batch(data[position : position + header.size], header, producer_sign)
+            for position, header in iter_headers(data)
+        ]
+    except CorruptBatch as problem:
+        return f"unreadable: {problem}"
+
+
+def _normal_batch(data: bytes, header: Any, producer_sign: Callable[[int], Any]) -> dict[str, Any]:
+    fields = header._asdict()
+    for name in ("crc", "batch_length"):
+        del fields[name]
+    fields["producer_id"] = producer_sign(header.producer_id)
+    fields["records"] = [tuple(record) for record in decode_records(data)]
+    return fields
