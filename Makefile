@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup fix check test demo docs interop bench clean
+.PHONY: help setup fix check test sim demo docs interop bench clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ check: $(STAMP)  ## format, lint, types, import directions, house rules
 
 test: $(STAMP)  ## all that is fast and deterministic, real Python clients included
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+
+sim: $(STAMP)  ## one simulated history (SEED=n, TRACE=1 for every step), or a random batch (SECONDS=n)
+	PYTHONPATH=tests $(BIN)/python -m sim.run $(if $(SEED),--seed $(SEED) $(if $(TRACE),--trace),--seconds $(or $(SECONDS),30))
 
 demo: $(STAMP)  ## watch it work
 	$(BIN)/drumbeat demo

@@ -1,6 +1,6 @@
 """Members made of confluent-kafka, which is librdkafka."""
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from groups.members import POLL_S, Delivery, Member, Partition
 
@@ -39,7 +39,7 @@ class ConfluentMember(Member):
     def _poll(self) -> list[Delivery]:
         messages = self._consumer.consume(BATCH_RECORDS, timeout=POLL_S)
         for message in messages:
-            if message.error() and message.error().fatal():
+            if message.error() and message.error().code() == KafkaError._FATAL:
                 raise KafkaException(message.error())
         return [Delivery(m.topic(), m.partition(), m.offset()) for m in messages if not m.error()]
 

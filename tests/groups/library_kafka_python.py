@@ -58,7 +58,7 @@ class KafkaPythonMember(Member):
         return [Delivery(r.topic, r.partition, r.offset) for rs in polled.values() for r in rs]
 
     def _nudge(self) -> None:
-        """An answer to JoinGroup that comes between two polls is forgotten, for ever if not asked."""
+        """It forgets an answer to JoinGroup that comes between two polls, until it is asked."""
         coordinator = self._consumer._coordinator
         if not coordinator.rejoining:
             self._joined_at_s = time.monotonic()

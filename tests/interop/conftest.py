@@ -2,6 +2,7 @@
 
 import pytest
 
+from interop import go_programs, node_programs
 from interop.kafka_jars import start_kafka
 from interop.stage import Stage
 from support.brokers import IS_KAFKA
@@ -20,6 +21,16 @@ def servers(tmp_path_factory):
     with NodeProcess(*options, logs=folder / "node.log") as node:
         yield node.bootstrap_servers
         assert node.stop() == 0, node.log_text
+
+
+@pytest.fixture(scope="session")
+def go_binary(tmp_path_factory):
+    return go_programs.build(tmp_path_factory.mktemp("go"))
+
+
+@pytest.fixture(scope="session")
+def node_modules():
+    return node_programs.install()
 
 
 @pytest.fixture

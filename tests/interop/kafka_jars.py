@@ -13,8 +13,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-import pytest
-
+from interop.availability import cache_dir, unavailable
 from support.ports import free_ports
 from support.waiting import wait_until
 
@@ -49,10 +48,10 @@ SETTINGS = {
 
 
 def jars() -> Path:
-    """The folder that holds Kafka's jars; skips the test that asks if they cannot be had."""
+    """The folder that holds Kafka's jars; the test that asks ends if they cannot be had."""
     found = _resolve()
     if isinstance(found, str):
-        pytest.skip(found)
+        unavailable(found)
     return found
 
 
@@ -127,8 +126,7 @@ def _resolve() -> Path | str:
         return f"Apache Kafka needs {' and '.join(missing)}, which is not installed"
     if (version := _java_version()) < JAVA_VERSION_MIN:
         return f"Apache Kafka needs Java {JAVA_VERSION_MIN} or newer; this is {version}"
-    cache_dir = Path(os.environ.get("DRUMBEAT_CACHE") or Path.home() / ".cache" / "drumbeat")
-    folder = cache_dir / f"kafka-{KAFKA_VERSION}"
+    folder = cache_dir() / f"kafka-{KAFKA_VERSION}"
     return folder if folder.is_dir() else _download(folder)
 
 

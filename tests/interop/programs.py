@@ -155,6 +155,6 @@ def steps_of(
     """Run a program that reports one event a step, each step under a name of its own."""
     with Program(command, folder, env) as program:
         events = program.finish()
-    steps = {event["name"]: event for event in events}
+    steps = {event.pop("name"): event for event in events}
     assert len(steps) == len(events), "a step was reported twice"
     return steps

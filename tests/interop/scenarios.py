@@ -3,10 +3,10 @@
 from interop.stage import SHORT_SESSION_MS, Stage
 
 
-def members_come_and_go(stage: Stage) -> None:
+def members_come_and_go(stage: Stage, assignor: str = "range") -> None:
     """Three join; one is killed and times out; one says goodbye; the last one has everything."""
-    first, second = stage.start(), stage.start()
-    killed = stage.start(session_timeout_ms=SHORT_SESSION_MS)
+    first, second = stage.start(assignor), stage.start(assignor)
+    killed = stage.start(assignor, session_timeout_ms=SHORT_SESSION_MS)
     members = (first, second, killed)
     stage.settle(*members)
     stage.produce()

@@ -5,20 +5,20 @@ The bounds count from the moment of healing.
 
 import asyncio
 
+from drumbeat.protocol.apis.describe_groups import DescribedGroup, DescribeGroupsRequest
+from drumbeat.protocol.consumer_protocol import PROTOCOL_TYPE
+from drumbeat.protocol.errors import ErrorCode
 from sim.cast import COMPANIES, COOPERATIVE, GROUP_IDS, Cast, Company
 from sim.clients.member import Member
 from sim.messages import NO_OFFSET, commit_errors, committed, fetched
 from sim.node import Node
 from sim.parameters import RETENTION_MINUTES, SWEEP_INTERVAL_MS
 
-from drumbeat.protocol.apis.describe_groups import DescribedGroup, DescribeGroupsRequest
-from drumbeat.protocol.consumer_protocol import PROTOCOL_TYPE
-from drumbeat.protocol.errors import ErrorCode
-
 # The longest session and rebalance timeouts, twice: a dead member may first have to be missed in
 # one rebalance to be dropped in the next. A request under way may be waited for as well.
 SETTLE_S = 2 * (6.0 + 8.0) + 13.0
 QUIET_S = 15.0
+ANSWER_S = 1.0
 GENERATIONS_PER_CHANGE = {COOPERATIVE.profile.group_id: 2}
 
 
@@ -64,11 +64,13 @@ class Calm:
             self._check_owned(group_id, members)
 
     def _check_owned(self, group_id: str, members: list[Member]) -> None:
-        if not any(member.is_planner for member in members):
-            return  # a leader that came back without a rebalance does not know what has changed
+        # A leader that came back without a rebalance does not know what was planned, and nobody
+        # knows of a subscription that came in that way: both as in Kafka.
+        planner = next((member for member in members if member.planned_topics is not None), None)
+        if planner is None or planner.planned_topics is None:
+            return
         owned = sorted(tp for member in members for tp in member.owned)
-        topics = tuple({topic for member in members for topic in member.topics})
-        wanted = self._cast.around.topics.partitions(topics)
+        wanted = self._cast.around.topics.partitions(planner.planned_topics)
         if owned != wanted:
             self._violate("L2", f"{group_id} owns {owned}, not {wanted}")
 
@@ -80,15 +82,18 @@ class Calm:
     # -- L5 --------------------------------------------------------------------------------------
 
     async def _check_quiet(self) -> None:
-        """Nothing changes, so nobody rebalances, and nothing is parked."""
+        """Nothing changes, so nobody rebalances, and every request is answered at once."""
         before = self._generations()
         await asyncio.sleep(QUIET_S)
         if self._generations() != before:
             self._violate("L5", f"rebalanced for no reason: {before}, now {self._generations()}")
-        parked = sum(shard._session.parked_count for shard in self._node.shards)
-        waiting = sum(len(shard._waiting) for shard in self._node.shards)
-        if parked or waiting:
-            self._violate("L3", f"{parked} requests are parked, {waiting} not answered")
+        unanswered = self._unanswered()
+        await asyncio.sleep(ANSWER_S)
+        if hanging := unanswered & self._unanswered():
+            self._violate("L3", f"not answered: {sorted(hanging)}")
+
+    def _unanswered(self) -> set[tuple[int, int]]:
+        return {(shard.index, request) for shard in self._node.shards for request in shard._waiting}
 
     async def _check_one_change(self) -> None:
         """One member more or less: one new generation, or two if it takes giving up first."""
@@ -97,7 +102,7 @@ class Calm:
             members = self._cast.active(company.profile.group_id)
             if len(members) > 1 and not company.is_static:
                 self._cast.dismiss(members[0])
-            elif members and len(members) < self._cast.parameters.group_max_size:
+            elif members and len(members) < self._node.group_max_size:
                 self._cast.enter(company, "static-i9" if company.is_static else None, is_calm=True)
         await asyncio.sleep(SETTLE_S)
         for company in COMPANIES:

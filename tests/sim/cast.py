@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from sim.clients.client import Client, Surroundings
-from sim.clients.member import Member, Profile
+from sim.clients.member import Member
 from sim.clients.outsiders import Administrator, Outsider
+from sim.clients.profile import Profile
 from sim.parameters import Parameters, draw_versions
 
 LEAVE_GRACE_S = 6.0
@@ -89,7 +90,7 @@ class Cast:
             rng, old=self.parameters.old_clients, static=instance_id is not None
         )
         name = f"{base.group_id}-m{self._count}"
-        member = Member(name, rng, self.around, versions, calm(profile) if is_calm else profile)
+        member = Member(name, rng, self.around, versions, profile.calmed() if is_calm else profile)
         self.members.append(member)
         self._run(member)
         self.around.verdict.note(f"ENTER {name} {instance_id or ''}")
@@ -148,10 +149,10 @@ class Cast:
     def settle_down(self) -> None:
         """No more mischief, and nobody who cannot get in."""
         for company in COMPANIES:
-            for member in self.active(company.profile.group_id)[self.parameters.group_max_size :]:
+            for member in self.active(company.profile.group_id)[self.around.node.group_max_size :]:
                 self.kill(member)
         for member in self.members:
-            member.profile = calm(member.profile)
+            member.profile = member.profile.calmed()
             member.pause_s = 0.0
 
     # -- what happens ----------------------------------------------------------------------------
@@ -208,8 +209,3 @@ class Cast:
             member = self.rng.choice(self.members)
             member.pause_s = member.profile.session_timeout_ms / 1000 * self.rng.uniform(0.5, 2.5)
             self.around.verdict.note(f"HANG {member.name} for {member.pause_s:.1f} s")
-
-
-def calm(profile: Profile) -> Profile:
-    """The same member without its bad habits."""
-    return replace(profile, dawdles=0.0, join_timeout_ms=13_000)

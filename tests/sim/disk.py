@@ -14,7 +14,6 @@ from drumbeat.log.memory_partition import StoredBatch
 from drumbeat.log.port import Durability, LogSettings, PartitionLog, TopicPartition
 from drumbeat.runtime.topics import CONSUMER_OFFSETS, Topic
 
-
 STALL_MS = 60_000.0
 
 
@@ -61,9 +60,12 @@ class Disk(MemoryStore):
         super().__init__()
         self._rng = rng
         self.on_failing: Callable[[], None] = lambda: None
-        self.random_faults = _RandomFaults(rng, lambda: self.on_failing())
+        self.random_faults = _RandomFaults(rng, self._failing)
         self.faults = self.random_faults
         self.topics = TopicFolder()
+
+    def _failing(self) -> None:
+        self.on_failing()
 
     @property
     def habits(self) -> DiskHabits:
@@ -108,6 +110,7 @@ class TopicFolder:
 
     def __init__(self) -> None:
         self._topics: dict[str, Topic] = {}
+        self.names: dict[bytes, str] = {}  # by id, for ever
 
     def get(self, name: str) -> Topic | None:
         return self._topics.get(name)
@@ -117,6 +120,7 @@ class TopicFolder:
 
     def save(self, topic: Topic) -> None:
         self._topics[topic.name] = topic
+        self.names[topic.topic_id] = topic.name
 
     def remove(self, topic: Topic) -> None:
         self._topics.pop(topic.name, None)

@@ -4,9 +4,6 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from sim.history import Operation
-from sim.topics import TopicDirectory, TopicPartition
-
 from drumbeat.protocol.apis.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -19,6 +16,8 @@ from drumbeat.protocol.apis.offset_fetch import (
     OffsetFetchRequestTopics,
 )
 from drumbeat.protocol.schema import NULL_UUID
+from sim.history import Operation
+from sim.topics import TopicDirectory, TopicPartition
 
 TOPIC_IDS_SINCE = 10
 SEVERAL_GROUPS_SINCE = 8
@@ -109,14 +108,20 @@ def fetch_request(
     """None asks for all that the group has committed."""
     asked = None if partitions is None else _by_topic(partitions)
     if version < SEVERAL_GROUPS_SINCE:
-        single = asked and [OffsetFetchRequestTopic(t, tuple(p for _, p in ps)) for t, ps in asked]
-        return OffsetFetchRequest(group_id, None if single is None else tuple(single))
-    several = asked and [
-        OffsetFetchRequestTopics(t, topics.topic_id(t), tuple(p for _, p in ps))
-        for t, ps in asked
-    ]
+        return OffsetFetchRequest(
+            group_id,
+            None
+            if asked is None
+            else tuple(OffsetFetchRequestTopic(name, _indexes(tps)) for name, tps in asked),
+        )
     group = OffsetFetchRequestGroup(
-        group_id=group_id, topics=None if several is None else tuple(several)
+        group_id=group_id,
+        topics=None
+        if asked is None
+        else tuple(
+            OffsetFetchRequestTopics(name, topics.topic_id(name), _indexes(tps))
+            for name, tps in asked
+        ),
     )
     return OffsetFetchRequest(groups=(group,))
 
@@ -152,6 +157,10 @@ def _by_topic(
     partitions: Iterable[TopicPartition],
 ) -> list[tuple[str, list[TopicPartition]]]:
     return [(t, list(tps)) for t, tps in groupby(sorted(partitions), key=lambda tp: tp[0])]
+
+
+def _indexes(partitions: Iterable[TopicPartition]) -> tuple[int, ...]:
+    return tuple(partition for _, partition in partitions)
 
 
 def _name(topic: Any, topics: TopicDirectory) -> str:

@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-from sim.watch import Watch, WatchedShard
-
 from drumbeat.core.effects import SetDeadline
 from drumbeat.core.outcome import Context, Outcome, Reply
 from drumbeat.core.records import Record as Fact
@@ -12,9 +10,11 @@ from drumbeat.core.reducer import apply
 from drumbeat.core.state import State
 from drumbeat.protocol.apis.heartbeat import HeartbeatRequest
 from drumbeat.protocol.apis.offset_commit import OffsetCommitRequest
+from drumbeat.protocol.apis.sync_group import SyncGroupRequest
 from drumbeat.runtime.coordinator.shard import Environment
 from drumbeat.runtime.partition import Partition
 from drumbeat.runtime.requests import Request
+from sim.watch import Watch, WatchedShard
 
 
 class AnswersBeforeSync(WatchedShard):
@@ -30,11 +30,11 @@ class LosesFencing(WatchedShard):
     """An instance id is enough: whoever has it passes for its present holder."""
 
     def submit(self, request: Request, body: Any) -> Any:
-        group = self._session.groups.get(getattr(body, "group_id", ""))
-        instance_id = getattr(body, "group_instance_id", None)
-        if group is not None and getattr(body, "member_id", ""):
-            holder = group.static_members.get(instance_id, body.member_id)
-            body = body._replace(member_id=holder)
+        if isinstance(body, HeartbeatRequest | SyncGroupRequest | OffsetCommitRequest):
+            group = self._session.groups.get(body.group_id)
+            if group is not None and body.group_instance_id is not None:
+                holder = group.static_members.get(body.group_instance_id, body.member_id)
+                body = body._replace(member_id=holder)
         return super().submit(request, body)
 
 

@@ -5,16 +5,15 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from random import Random
 
+from drumbeat.log.errors import LogError
 from sim.cast import Cast
+from sim.clients.operator import Operator
 from sim.disk import Disk, DiskHabits
-from sim.network import Network, Weather
+from sim.network import Lost, Network, Weather
 from sim.node import Node
 from sim.parameters import Parameters
-from sim.topics import TopicDirectory
 from sim.virtual_time import VirtualClock
 from sim.watch import Verdict
-
-from drumbeat.log.errors import LogError
 
 _TOPICS = {"t1": 4, "t2": 3, "t3": 2}
 _DOWN_S = (0.1, 6.0)
@@ -35,7 +34,7 @@ class Nemesis:
         self._cast = cast
         self._clock = cast.around.clock
         self._network: Network = cast.around.network
-        self._topics: TopicDirectory = cast.around.topics
+        self._operator = Operator("operator", rng, cast.around, {})
         self._verdict: Verdict = cast.around.verdict
         self._tasks: list[asyncio.Task[None]] = []
         self._restarting = asyncio.Lock()
@@ -44,7 +43,7 @@ class Nemesis:
 
     async def set_the_scene(self) -> None:
         for name, partition_count in _TOPICS.items():
-            await self._topics.create(self._node, name, partition_count)
+            await self._operator.ensure(name, partition_count)
 
     def begin(self) -> None:
         parameters = self._parameters
@@ -71,7 +70,9 @@ class Nemesis:
             (parameters.clock_every_s, self._set_clock),
         )
         self._tasks = [
-            asyncio.create_task(self._visit(every_s, plague)) for every_s, plague in plagues if every_s
+            asyncio.create_task(self._visit(every_s, plague))
+            for every_s, plague in plagues
+            if every_s
         ]
 
     async def rest(self) -> None:
@@ -86,9 +87,7 @@ class Nemesis:
             if self._node.is_up:
                 await self._take_down(in_order=True)
             await self._bring_up()
-        for name, partition_count in _TOPICS.items():
-            if name not in self._topics:
-                await self._topics.create(self._node, name, partition_count)
+        await self.set_the_scene()
 
     @property
     def failures(self) -> list[BaseException]:
@@ -140,8 +139,12 @@ class Nemesis:
             await self._node.stop()
 
     async def _bring_up(self) -> None:
+        size_max = self._parameters.group_max_size
+        if self._parameters.shrinks:
+            size_max = self._rng.randint(1, size_max)
+        self._node.config = self._node.config._replace(group_max_size=size_max)
         await self._node.start()
-        self._verdict.note("START")
+        self._verdict.note(f"START with group.max.size={size_max}")
 
     # -- the network -----------------------------------------------------------------------------
 
@@ -168,13 +171,11 @@ class Nemesis:
     # -- topics ----------------------------------------------------------------------------------
 
     async def _change_topics(self) -> None:
-        if not self._node.is_up:
-            return
         name = self._rng.choice(sorted(_TOPICS))
-        if name not in self._topics:
-            await self._topics.create(self._node, name, _TOPICS[name])
-        elif self._rng.random() < 0.5:
-            await self._topics.grow(self._node, name)
-        else:
-            self._verdict.note(f"DELETE topic {name}")
-            await self._topics.delete(self._node, name)
+        with suppress(Lost):
+            if self._operator.around.topics.get(name) is None:
+                await self._operator.create(name, _TOPICS[name])
+            elif self._rng.random() < 0.5:
+                await self._operator.grow(name)
+            else:
+                await self._operator.delete(name)

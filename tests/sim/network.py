@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Protocol
 
-from sim.history import Operation
-
 from drumbeat.protocol.frame import FrameDecoder
 from drumbeat.protocol.frame import frame as framed
 from drumbeat.protocol.header import RequestHeader, encode_request_header
 from drumbeat.server.connection import Connection
+from sim.history import Operation
 
 GAP_S = 1e-6  # between two arrivals on one connection, so that their order is certain
 ANSWER_BYTES_MAX = 1 << 30

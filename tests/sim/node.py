@@ -6,12 +6,9 @@ cut off from network and disk, so that nothing they still do can be seen.
 
 import asyncio
 import contextvars
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine, Generator
 from dataclasses import dataclass
-from typing import Any, Protocol
-
-from sim.disk import Disk, Mount
-from sim.network import Door, ServerTransport
+from typing import Any, Protocol, TypeVar
 
 from drumbeat.runtime.broker import Broker, Storage
 from drumbeat.runtime.clock import Clock
@@ -25,6 +22,10 @@ from drumbeat.runtime.identity import Identity
 from drumbeat.runtime.producer_ids import MemoryProducerIds
 from drumbeat.server.connection import Connection
 from drumbeat.server.listener import Limits, Listener
+from sim.disk import Disk, Mount
+from sim.network import Door, ServerTransport
+
+T = TypeVar("T")
 
 _LIMITS = Limits(
     frame_bytes_max=1 << 20,
@@ -57,7 +58,8 @@ class Node:
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
-        self._tasks: dict[asyncio.Task[object], None] = {}  # a set whose order is certain
+        self.config = machine.config  # of the next life
+        self._tasks: dict[asyncio.Task[Any], None] = {}  # a set whose order is certain
         self._mount: Mount | None = None
         self._listener: Listener | None = None
         self._channels: list[ServerTransport] = []
@@ -72,6 +74,10 @@ class Node:
     @property
     def shards(self) -> list[Shard]:
         return self.broker.groups.active_shards() if self.broker and self.is_up else []
+
+    @property
+    def group_max_size(self) -> int:
+        return self.config.group_max_size
 
     # -- coming and going ------------------------------------------------------------------------
 
@@ -92,7 +98,7 @@ class Node:
             configs=MemoryDynamicConfigs(),
             directory="memory",
         )
-        broker = Broker(machine.config, storage, machine.clock)
+        broker = Broker(self.config, storage, machine.clock)
         broker.groups = GroupCoordinator(broker, machine.new_shard)
         dispatcher = Dispatcher(broker, HANDLERS, broker.tasks)
         await broker.start()
@@ -130,16 +136,6 @@ class Node:
         self._tasks.clear()
         self._mount = None
 
-    async def run(self, work: Callable[[Broker], Coroutine[Any, Any, object]]) -> None:
-        """Have the node do something by itself. It comes to nothing if the node dies meanwhile."""
-        assert self.broker is not None
-        mount = self._mount
-        loop = asyncio.get_running_loop()
-        task = loop.create_task(work(self.broker), context=self.context)
-        await asyncio.wait([task])
-        if not task.cancelled() and mount is self._mount:
-            task.result()
-
     # -- for the network -------------------------------------------------------------------------
 
     def accept(self, transport: ServerTransport) -> Connection:
@@ -150,19 +146,19 @@ class Node:
         connection.connection_made(transport)
         return connection
 
-    def own(self, task: "asyncio.Task[object]") -> None:
+    def own(self, task: "asyncio.Task[Any]") -> None:
         self._tasks[task] = None
         task.add_done_callback(lambda done: self._tasks.pop(done, None))
 
 
 def task_factory(
-    loop: asyncio.AbstractEventLoop, coroutine: object, **options: object
-) -> "asyncio.Task[object]":
+    loop: asyncio.AbstractEventLoop,
+    coroutine: Coroutine[Any, Any, T] | Generator[Any, None, T],
+    **options: Any,
+) -> "asyncio.Task[T]":
     """Tasks that a node starts, directly or not, belong to it and die with it."""
-    task: asyncio.Task[object] = asyncio.Task(coroutine, loop=loop, **options)  # type: ignore[arg-type]
+    task: asyncio.Task[T] = asyncio.Task(coroutine, loop=loop, **options)
     node = _process.get()
     if node is not None:
         node.own(task)
     return task
-
-

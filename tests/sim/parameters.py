@@ -39,12 +39,13 @@ class Parameters:
     hang_every_s: float
     churn_every_s: float
     topic_every_s: float
+    shrinks: bool  # whether restarts may come with a lower group.max.size
     usurp_every_s: float
     clock_every_s: float
     old_clients: bool
 
     def __str__(self) -> str:
-        return " ".join(f"{field.name}={getattr(self, field.name)!s:.6}" for field in fields(self))
+        return " ".join(f"{field.name}={getattr(self, field.name):.4g}" for field in fields(self))
 
 
 def draw(seed: int) -> Parameters:
@@ -77,6 +78,7 @@ def draw(seed: int) -> Parameters:
         topic_every_s=every(10.0, 40.0),
         usurp_every_s=every(0.2, 1.0),
         clock_every_s=every(10.0, 40.0),
+        shrinks=rng.random() < 0.4,
         old_clients=rng.random() < 0.5,
     )
 

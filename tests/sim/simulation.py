@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from drumbeat.runtime.config import BrokerConfig, load_config
+from drumbeat.runtime.coordinator.shard import Environment
+from drumbeat.runtime.partition import Partition
 from sim.calm import Calm
 from sim.cast import Cast
 from sim.checkers.durability import Attempts, DurabilityChecker
@@ -32,10 +35,6 @@ from sim.parameters import (
 from sim.topics import TopicDirectory
 from sim.virtual_time import VirtualClock, VirtualLoop
 from sim.watch import Verdict, Watch, WatchedShard
-
-from drumbeat.runtime.config import BrokerConfig, load_config
-from drumbeat.runtime.coordinator.shard import Environment
-from drumbeat.runtime.partition import Partition
 
 TRACE_LINES = 60
 
@@ -99,7 +98,7 @@ class World:
             network=Network(self._rng("network"), loop),
             node=self._node,
             history=self._history,
-            topics=TopicDirectory(self._rng("topics"), disk.topics),
+            topics=TopicDirectory(disk.topics),
             clock=self._clock,
             verdict=self.verdict,
         )
@@ -120,7 +119,7 @@ class World:
             ReplayChecker(verdict, self._rng("compaction")),
             EpochChecker(verdict),
             DurabilityChecker(verdict, around.topics, attempts, OFFSETS_PARTITIONS),
-            GenerationChecker(verdict, attempts, self._parameters.group_max_size),
+            GenerationChecker(verdict, attempts, self._node),
             SessionChecker(verdict),
             StaticMemberChecker(verdict),
             ExpiryChecker(verdict, around.topics, RETENTION_MINUTES * 60_000),
@@ -139,14 +138,15 @@ class World:
 
     async def run(self) -> None:
         """Until all is done, or the first law is broken."""
-        broken = self._loop.create_future()
-        self.verdict.on_violation = lambda: broken.done() or broken.set_result(None)
-        life = asyncio.create_task(self._live())
-        await asyncio.wait([life, broken], return_when=asyncio.FIRST_COMPLETED)
-        if life.done() and not life.cancelled() and (problem := life.exception()):
+        broken = asyncio.Event()
+        self.verdict.on_violation = broken.set
+        tasks = [asyncio.create_task(self._live()), asyncio.create_task(broken.wait())]
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            task.cancel()
+        [problem, _] = await asyncio.gather(*tasks, return_exceptions=True)
+        if isinstance(problem, Exception):
             self.verdict.violate("simulation", repr(problem))
-        life.cancel()
-        await asyncio.gather(life, return_exceptions=True)
         await self._cast.close()
         if self._node.is_up:
             self._node.crash()

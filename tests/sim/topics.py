@@ -1,59 +1,48 @@
-"""The topics that clients read: who creates and deletes them, and what everybody knows of them."""
+"""What clients know of the topics they read: as from Metadata, without the asking."""
 
-from random import Random
-
-from sim.disk import TopicFolder
-from sim.node import Node
-
-from drumbeat.runtime.topic_changes import delete_topic
+from drumbeat.protocol.schema import NULL_UUID
 from drumbeat.runtime.topics import Topic
+from sim.disk import TopicFolder
 
 TopicPartition = tuple[str, int]
 
 
 class TopicDirectory:
-    """What clients know from Metadata, without the asking. Ids are remembered for ever."""
+    """What is on disk is what there is. Ids of topics that are gone are remembered for ever."""
 
-    def __init__(self, rng: Random, folder: TopicFolder) -> None:
-        self._rng = rng
+    def __init__(self, folder: TopicFolder) -> None:
         self._folder = folder
-        self.names: dict[bytes, str] = {}  # by id, also of topics that are gone
 
-    def __contains__(self, name: str) -> bool:
-        return self._folder.get(name) is not None
+    @property
+    def names(self) -> dict[bytes, str]:
+        """Of all topics that there ever were, by id."""
+        return self._folder.names
 
     @property
     def deleted_ids(self) -> set[bytes]:
-        return self.names.keys() - {topic.topic_id for topic in self._folder.load()}
+        kept = {topic.topic_id for topic in self._folder.load() if not topic.is_deleted}
+        return self.names.keys() - kept
+
+    @property
+    def deleted_names(self) -> set[str]:
+        return {self.names[topic_id] for topic_id in self.deleted_ids}
+
+    def get(self, name: str) -> Topic | None:
+        topic = self._folder.get(name)
+        return None if topic is None or topic.is_deleted else topic
 
     def topic_id(self, name: str) -> bytes:
-        topic = self._folder.get(name)
-        return bytes(16) if topic is None else topic.topic_id
+        topic = self.get(name)
+        return NULL_UUID if topic is None else topic.topic_id
 
     def all_partitions(self) -> list[TopicPartition]:
-        return self.partitions(tuple(set(self.names.values())))
+        return self.partitions(tuple(topic.name for topic in self._folder.load()))
 
     def partitions(self, topics: tuple[str, ...]) -> list[TopicPartition]:
+        """Of those topics that exist; internal ones are nobody's business."""
         return [
             (topic.name, partition)
             for name in sorted(topics)
-            if (topic := self._folder.get(name)) is not None
+            if (topic := self.get(name)) is not None and not topic.is_internal
             for partition in range(topic.partition_count)
         ]
-
-    async def create(self, node: Node, name: str, partition_count: int) -> None:
-        topic = Topic(name, self._rng.randbytes(16), partition_count, 1)
-        self.names[topic.topic_id] = name
-        await node.run(lambda broker: broker.topics.create(topic))
-
-    async def grow(self, node: Node, name: str) -> None:
-        """One more partition."""
-        topic = self._folder.get(name)
-        if topic is not None:
-            grown = topic._replace(partition_count=topic.partition_count + 1)
-            await node.run(lambda broker: broker.topics.replace(grown))
-
-    async def delete(self, node: Node, name: str) -> None:
-        topic = self._folder.get(name)
-        if topic is not None:
-            await node.run(lambda broker: delete_topic(broker, topic))

@@ -7,9 +7,11 @@ the loop after a delay, so a whole history is one thread and, from one seed, alw
 import asyncio
 import selectors
 from collections.abc import Callable
-from typing import Any, TypeVar
+from concurrent.futures import Executor
+from typing import Any, TypeVar, TypeVarTuple
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 START_MS = 1_700_000_000_000
 
@@ -44,7 +46,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return self._virtual.now_s
 
     def run_in_executor(
-        self, executor: Any, function: Callable[..., T], *args: Any
+        self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts
     ) -> asyncio.Future[T]:
         future: asyncio.Future[T] = self.create_future()
 
@@ -52,7 +54,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             if future.cancelled():
                 return
             try:
-                result = function(*args)
+                result = func(*args)
             except Exception as problem:  # noqa: BLE001 - raised where the job is awaited
                 future.set_exception(problem)
             else:

@@ -8,10 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from sim.disk import Disk, unsynced_batches
-from sim.history import History, Operation
-from sim.ledger import Entry, Ledger, read_entry
-
 from drumbeat.core.events import GroupEvent
 from drumbeat.core.outcome import Context, Outcome
 from drumbeat.core.records import Record as Fact
@@ -22,6 +18,9 @@ from drumbeat.runtime.clock import Clock
 from drumbeat.runtime.coordinator.shard import Environment, Shard
 from drumbeat.runtime.partition import Partition
 from drumbeat.runtime.topics import CONSUMER_OFFSETS
+from sim.disk import Disk, unsynced_batches
+from sim.history import History, Operation
+from sim.ledger import Entry, Ledger, read_entry
 
 Job = Callable[..., Iterable[Outcome]]
 

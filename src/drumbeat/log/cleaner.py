@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
 from drumbeat.log import history
@@ -51,18 +52,28 @@ class LogCleaner:
         self._segments = segments
         self._workers = workers
         self._first_dirty_offset = cleaned_offset
-        self._running: Run | None = None
+        self._runs: list[Run] = []  # the one at work, and those that wait for their turn
         self._is_swapping = False
         self._fruitless_end: int | None = None  # where the segments ended that gave nothing
 
     @property
-    def is_running(self) -> bool:
-        return self._running is not None
+    def is_busy(self) -> bool:
+        return bool(self._runs)
 
     def stop(self) -> None:
-        """Have a run end soon, as if it had not begun; one that is past that point ends well."""
-        if self._running is not None:
-            self._running.stop.set()
+        """Have runs end soon, as if they had not begun; one that is past that point ends well."""
+        for run in self._runs:
+            run.stop.set()
+
+    @contextmanager
+    def begin(self, now_ms: int, budget: CompactionBudget) -> Iterator[Run]:
+        """From here on `stop` is for this run too."""
+        run = Run(now_ms, budget, threading.Event())
+        self._runs.append(run)
+        try:
+            yield run
+        finally:
+            self._runs.remove(run)
 
     def cleanable(self, settings: LogSettings, now_ms: int) -> Cleanable | None:
         segments = self._cleanable_segments(settings, now_ms)
@@ -80,7 +91,6 @@ class LogCleaner:
         segments = self._cleanable_segments(settings, run.now_ms)
         if not self._dirty(segments) or run.stop.is_set():
             return None
-        self._running = run
         try:
             cleaned = await self._in_worker(clean, self._job(settings, segments, run))
             if cleaned is None:
@@ -89,8 +99,6 @@ class LogCleaner:
             await self._swap(cleaned, run.now_ms)
         except Stopped:
             return None
-        finally:
-            self._running = None
         return cleaned.result
 
     async def expire_history(self, settings: LogSettings, now_ms: int) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -171,7 +170,7 @@ class LocalPartitionLog(OwnedLog):
             return self._start_offset
 
     async def enforce_retention(self, now_ms: int) -> int:
-        if self._cleaner.is_running:
+        if self._cleaner.is_busy:
             return 0  # as in Kafka: one of the two at a time, and this one comes again soon
         async with self._maintenance:
             self._check_writable()
@@ -214,17 +213,17 @@ class LocalPartitionLog(OwnedLog):
     async def compact(
         self, now_ms: int, budget: CompactionBudget = UNLIMITED_BUDGET
     ) -> CompactionResult | None:
-        run = Run(now_ms, budget, threading.Event())
-        running = asyncio.ensure_future(self._compact(run))
-        try:
-            return await asyncio.shield(running)
-        except asyncio.CancelledError:
-            # A worker cannot be abandoned: it must not rename files once somebody else owns them.
-            run.stop.set()
-            await asyncio.wait([running])
-            if not running.cancelled():
-                running.exception()  # nobody is left to hear of it
-            raise
+        with self._cleaner.begin(now_ms, budget) as run:
+            running = asyncio.ensure_future(self._compact(run))
+            try:
+                return await asyncio.shield(running)
+            except asyncio.CancelledError:
+                # A worker cannot be abandoned: it must not rename what somebody else owns by then.
+                run.stop.set()
+                await asyncio.wait([running])
+                if not running.cancelled():
+                    running.exception()  # nobody is left to hear of it
+                raise
 
     async def _compact(self, run: Run) -> CompactionResult | None:
         async with self._maintenance:

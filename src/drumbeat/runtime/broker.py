@@ -16,6 +16,7 @@ from drumbeat.runtime.partition import Partition
 from drumbeat.runtime.partitions import Partitions
 from drumbeat.runtime.producer_ids import ProducerIds
 from drumbeat.runtime.requests import Tasks
+from drumbeat.runtime.topic_changes import finish_deletions
 from drumbeat.runtime.topics import Topic, TopicCatalog, TopicStore
 
 log = logging.getLogger(__name__)
@@ -52,12 +53,14 @@ class Broker:
         self.producer_ids = storage.producer_ids
         self.advertised = Advertised("127.0.0.1", 0)  # until the listener knows its port
         self.tasks = Tasks()
+        self.configuring = asyncio.Lock()  # held while a change is decided and stored
         self.cleaner = Cleaner(self.partitions, clock, lambda: self.config)
         self.groups = GroupCoordinator(self)
 
     async def start(self) -> None:
         self.topics.load()
         await self.groups.start()
+        await finish_deletions(self)
         self.tasks.spawn(self._enforce_retention_for_ever())
         if self.config.log_cleaner_enable:
             self.tasks.spawn(self.cleaner.clean_for_ever())
@@ -82,6 +85,9 @@ class Broker:
         return self.topics.get(name) if name else self.topics.by_id(topic_id)
 
     async def open_partition(self, topic: Topic, partition: int) -> Partition | None:
+        """None if it cannot be opened, and if the topic has been deleted meanwhile."""
+        if self.topics.by_id(topic.topic_id) is None:
+            return None
         return await self.partitions.open(topic, partition)
 
     # -- jobs ------------------------------------------------------------------------------------

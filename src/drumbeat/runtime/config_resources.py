@@ -1,5 +1,6 @@
 """The resources that have configs: topics and this broker. Shared by the three configs APIs."""
 
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -8,6 +9,7 @@ from drumbeat.runtime.broker import Broker
 from drumbeat.runtime.config import BrokerConfig
 from drumbeat.runtime.config import alter as changes
 from drumbeat.runtime.topic_names import problem_with
+from drumbeat.runtime.topics import Topic
 
 TOPIC, BROKER = 2, 4
 
@@ -20,9 +22,11 @@ class Refusal(NamedTuple):
 def topic_problem(broker: Broker, name: str) -> Refusal | None:
     if problem := problem_with(name):
         return Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
-    if broker.topics.get(name) is None:
-        return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name!r}")
-    return None
+    return _unknown_topic(name) if broker.topics.get(name) is None else None
+
+
+def _unknown_topic(name: str) -> Refusal:
+    return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name!r}")
 
 
 def broker_problem(broker: Broker, name: str) -> Refusal | None:
@@ -36,25 +40,38 @@ def broker_problem(broker: Broker, name: str) -> Refusal | None:
 
 
 async def change_topic(
-    broker: Broker, name: str, changed: dict[str, str] | changes.Refusal, validate_only: bool
+    broker: Broker,
+    name: str,
+    change: Callable[[Mapping[str, str]], dict[str, str] | changes.Refusal],
+    validate_only: bool,
 ) -> Refusal | None:
-    """Have a topic's changed overrides stored and take effect."""
-    if isinstance(changed, changes.Refusal):
-        return Refusal(ErrorCode[changed.error], changed.message)
-    topic = broker.topics.get(name)
-    assert topic is not None
-    if not validate_only:
-        topic = topic._replace(configs=MappingProxyType(changed))
-        await broker.topics.replace(topic)
-        broker.partitions.configure(topic, broker.config)
+    """Have what `change` makes of a topic's overrides stored and take effect."""
+
+    def changed(topic: Topic | None) -> Topic | Refusal:
+        if topic is None:
+            return _unknown_topic(name)
+        overrides = change(topic.configs)
+        if isinstance(overrides, changes.Refusal):
+            return Refusal(ErrorCode[overrides.error], overrides.message)
+        return topic if validate_only else topic._replace(configs=MappingProxyType(overrides))
+
+    decided = await broker.topics.change(name, changed)
+    if isinstance(decided, Refusal):
+        return decided
+    broker.partitions.configure(decided, broker.config)
     return None
 
 
 async def change_broker(
-    broker: Broker, changed: BrokerConfig | changes.Refusal, validate_only: bool
+    broker: Broker,
+    change: Callable[[BrokerConfig], BrokerConfig | changes.Refusal],
+    validate_only: bool,
 ) -> Refusal | None:
-    if isinstance(changed, changes.Refusal):
-        return Refusal(ErrorCode[changed.error], changed.message)
-    if not validate_only:
-        await broker.configure(changed)
-    return None
+    """Have what `change` makes of the broker's configuration stored and take effect."""
+    async with broker.configuring:
+        changed = change(broker.config)
+        if isinstance(changed, changes.Refusal):
+            return Refusal(ErrorCode[changed.error], changed.message)
+        if not validate_only:
+            await broker.configure(changed)
+        return None

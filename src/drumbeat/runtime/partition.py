@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable
+from typing import NamedTuple
 
 from drumbeat.log.port import PartitionLog
 from drumbeat.protocol.errors import ErrorCode
@@ -10,6 +11,12 @@ from drumbeat.runtime.producers import NO_PRODUCER_ID, Producers
 from drumbeat.runtime.record_validation import RefusedBatch, ValidBatch
 
 Synced = Callable[[Exception | None], None]  # called with what went wrong, or None
+
+
+class AppendedBatch(NamedTuple):
+    base_offset: int
+    end_offset: int  # what has to be synced
+    log_append_time_ms: int
 
 
 class Partition:
@@ -33,7 +40,10 @@ class Partition:
 
     def leader_epoch_of(self, offset: int) -> int:
         """The epoch in which the record at `offset` was written; -1 for an empty log."""
-        found = [entry.epoch for entry in self.log.epochs() if entry.start_offset <= offset]
+        entries = self.log.epochs()
+        found = [entry.epoch for entry in entries if entry.start_offset <= offset]
+        if not found and entries:
+            return entries[0].epoch  # a record before the log's start that is still in a segment
         return found[-1] if found else -1
 
     def check_epoch(self, client_epoch: int) -> ErrorCode:
@@ -46,12 +56,15 @@ class Partition:
 
     # -- appending -------------------------------------------------------------------------------
 
-    def append(self, batch: ValidBatch) -> tuple[int, int]:
-        """Append once per sequence number; returns first offset and the offset to wait for."""
+    def append(self, batch: ValidBatch) -> AppendedBatch:
+        """Append once per sequence number; raises RefusedBatch."""
         header = batch.header
         if header.producer_id != NO_PRODUCER_ID:
             if (earlier := self.producers.duplicate(header)) is not None:
-                return earlier.base_offset, earlier.last_offset + 1
+                # Kafka gives the batch's own time here, whatever the topic's timestamp type.
+                return AppendedBatch(
+                    earlier.base_offset, earlier.last_offset + 1, earlier.timestamp
+                )
             if error_code := self.producers.check(header):
                 raise RefusedBatch(
                     error_code,
@@ -60,7 +73,7 @@ class Partition:
                 )
         base_offset = self.log.append(batch.data, expected=self.log.end_offset)
         self.producers.remember(header, base_offset)
-        return base_offset, self.log.end_offset
+        return AppendedBatch(base_offset, self.log.end_offset, batch.log_append_time_ms)
 
     def when_synced(self, offset: int, tell: Synced) -> None:
         """Call `tell` once everything below `offset` is durable, or cannot become so."""

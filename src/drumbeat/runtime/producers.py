@@ -14,6 +14,7 @@ from drumbeat.protocol.record_batch import BatchHeader
 
 REMEMBERED_BATCHES = 5
 NO_PRODUCER_ID = -1
+NO_PRODUCER_EPOCH = -1
 _SEQUENCE_MAX = 2**31 - 1
 
 
@@ -62,7 +63,7 @@ class Producers:
     def check(self, header: BatchHeader) -> ErrorCode:
         """Whether this batch may be appended next."""
         producer = self._by_id.get(header.producer_id)
-        if producer is None:
+        if producer is None or producer.epoch == NO_PRODUCER_EPOCH:
             return ErrorCode.NONE  # forgotten by retention, perhaps: Kafka starts anew from here
         if header.producer_epoch < producer.epoch:
             return ErrorCode.INVALID_PRODUCER_EPOCH

@@ -1,36 +1,51 @@
 """What a producer may append, as Kafka's LogValidator has it: the first thing wrong, by error code.
 
-Records are decompressed only where a rule is about them: a compacted topic needs keys, and a
-topic with a compression type of its own is recompressed.
+Records are decompressed only where a rule is about them: a compacted topic needs keys, timestamps
+may lie too far off, and a topic with a compression type of its own is recompressed.
 """
 
 import struct
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from drumbeat.protocol.compression import Codec, DecompressionError, codec_by_name
 from drumbeat.protocol.errors import ErrorCode
 from drumbeat.protocol.record_batch import (
     LOG_OVERHEAD,
+    MAGIC,
+    TRANSACTIONAL_FLAG,
     BatchHeader,
     CorruptBatch,
     check_crc,
     read_header,
     with_log_append_time,
 )
-from drumbeat.protocol.records import BatchOptions, decode_records, encode_batch
+from drumbeat.protocol.records import BatchOptions, Record, decode_records, encode_batch
 from drumbeat.runtime.config import TopicConfig
 
 ZSTD_SINCE_PRODUCE = 7
 DECOMPRESSED_BYTES_MAX = 128 << 20
 OLD_MAGICS = (0, 1)
 
+LOG_APPEND_TIME = "LogAppendTime"
+NO_TIMESTAMP = -1
+NO_LIMIT = 2**63 - 1
+
 _BATCH_START = struct.Struct(">qiib")  # base offset, batch length, leader epoch, magic
+_MAGIC_AT = 16
+_ATTRIBUTES_AT = 21
 
 
 class RefusedBatch(Exception):  # noqa: N818 - what happened, not what failed
-    def __init__(self, error_code: ErrorCode, message: str) -> None:
+    def __init__(
+        self,
+        error_code: ErrorCode,
+        message: str,
+        record_errors: tuple[tuple[int, str], ...] = (),
+    ) -> None:
         super().__init__(message)
         self.error_code = error_code
+        self.record_errors = record_errors  # which records of the batch, and why
 
 
 class ValidBatch(NamedTuple):
@@ -39,23 +54,17 @@ class ValidBatch(NamedTuple):
     log_append_time_ms: int  # -1 where the producer's timestamps stand
 
 
-def validate(data: bytes | None, config: TopicConfig, api_version: int, now_ms: int) -> ValidBatch:
-    """The batch as it is to be appended; raises RefusedBatch."""
-    header = _first_batch(data)
-    assert data is not None
-    _check_codec(header, api_version)
-    _check_single(data, header)
-    _check_header(header, config)
-    if config.is_compacted or _target_codec(header, config) != header.codec:
-        data = _rewritten(data, header, config)
-        header = read_header(data)
-    if config.message_timestamp_type != "LogAppendTime":
-        return ValidBatch(header, data, -1)
-    data = with_log_append_time(data, now_ms)
-    return ValidBatch(read_header(data), data, now_ms)
+def is_transactional(data: bytes | None) -> bool:
+    return (
+        data is not None
+        and len(data) > _ATTRIBUTES_AT + 1
+        and data[_MAGIC_AT] == MAGIC
+        and bool(data[_ATTRIBUTES_AT + 1] & TRANSACTIONAL_FLAG)
+    )
 
 
-def _first_batch(data: bytes | None) -> BatchHeader:
+def check_request(data: bytes | None, api_version: int) -> BatchHeader:
+    """What a request may carry for a partition, whatever topic it is for; raises RefusedBatch."""
     if data is None or len(data) < _BATCH_START.size:
         raise RefusedBatch(ErrorCode.INVALID_RECORD, "a partition without a record batch")
     _, batch_length, _, magic = _BATCH_START.unpack_from(data)
@@ -66,23 +75,38 @@ def _first_batch(data: bytes | None) -> BatchHeader:
     if batch_length > len(data) - LOG_OVERHEAD:
         raise RefusedBatch(ErrorCode.INVALID_RECORD, "the record batch is cut off")
     try:
-        return read_header(data)
+        header = read_header(data)
     except CorruptBatch as problem:
         raise RefusedBatch(ErrorCode.CORRUPT_MESSAGE, str(problem)) from None
-
-
-def _check_codec(header: BatchHeader, api_version: int) -> None:
     if header.codec is Codec.ZSTD and api_version < ZSTD_SINCE_PRODUCE:
         raise RefusedBatch(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce v7 or newer")
-
-
-def _check_single(data: bytes, header: BatchHeader) -> None:
     if header.size < len(data):
         raise RefusedBatch(ErrorCode.INVALID_RECORD, "more than one record batch for a partition")
-    if header.is_transactional:
-        # What Kafka answers to transactional records without a transactional id.
+    return header
+
+
+def validate(data: bytes, header: BatchHeader, config: TopicConfig, now_ms: int) -> ValidBatch:
+    """The batch as it is to be appended; raises RefusedBatch."""
+    _check_whole(data, header, config)
+    _check_header(header)
+    if _looks_at_records(header, config, now_ms):
+        data = _rewritten(data, header, config, now_ms)
+        header = read_header(data)
+    if config.message_timestamp_type != LOG_APPEND_TIME:
+        return ValidBatch(header, data, -1)
+    data = with_log_append_time(data, now_ms)
+    return ValidBatch(read_header(data), data, now_ms)
+
+
+def _check_whole(data: bytes, header: BatchHeader, config: TopicConfig) -> None:
+    if header.base_offset != 0:
         raise RefusedBatch(
-            ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactions are not supported"
+            ErrorCode.INVALID_RECORD, f"a base offset of {header.base_offset}; the broker gives it"
+        )
+    if header.size > config.max_message_bytes:
+        raise RefusedBatch(
+            ErrorCode.MESSAGE_TOO_LARGE,
+            f"a batch of {header.size} bytes; max.message.bytes is {config.max_message_bytes}",
         )
     try:
         check_crc(data, 0, header)
@@ -90,16 +114,7 @@ def _check_single(data: bytes, header: BatchHeader) -> None:
         raise RefusedBatch(ErrorCode.CORRUPT_MESSAGE, str(problem)) from None
 
 
-def _check_header(header: BatchHeader, config: TopicConfig) -> None:
-    if header.size > config.max_message_bytes:
-        raise RefusedBatch(
-            ErrorCode.MESSAGE_TOO_LARGE,
-            f"a batch of {header.size} bytes; max.message.bytes is {config.max_message_bytes}",
-        )
-    if header.base_offset != 0:
-        raise RefusedBatch(
-            ErrorCode.INVALID_RECORD, f"a base offset of {header.base_offset}; the broker gives it"
-        )
+def _check_header(header: BatchHeader) -> None:
     if header.record_count <= 0 or header.record_count != header.last_offset_delta + 1:
         raise RefusedBatch(
             ErrorCode.INVALID_RECORD,
@@ -107,10 +122,19 @@ def _check_header(header: BatchHeader, config: TopicConfig) -> None:
         )
     if header.is_control:
         raise RefusedBatch(ErrorCode.INVALID_RECORD, "clients may not write control records")
-    if header.producer_id >= 0 and (header.base_sequence < 0 or header.producer_epoch < 0):
-        raise RefusedBatch(
-            ErrorCode.INVALID_RECORD, "a producer id without a sequence number or epoch"
-        )
+    if header.producer_id >= 0 and header.base_sequence < 0:
+        raise RefusedBatch(ErrorCode.INVALID_RECORD, "a producer id without a sequence number")
+
+
+def _looks_at_records(header: BatchHeader, config: TopicConfig, now_ms: int) -> bool:
+    """Whether a rule is about single records, or the batch is to be compressed anew."""
+    return (
+        config.is_compacted
+        or _target_codec(header, config) != header.codec
+        or header.is_log_append_time
+        or header.max_timestamp - now_ms > config.message_timestamp_after_max_ms
+        or config.message_timestamp_before_max_ms < NO_LIMIT
+    )
 
 
 def _target_codec(header: BatchHeader, config: TopicConfig) -> Codec:
@@ -119,16 +143,13 @@ def _target_codec(header: BatchHeader, config: TopicConfig) -> Codec:
     return codec_by_name(config.compression_type)
 
 
-def _rewritten(data: bytes, header: BatchHeader, config: TopicConfig) -> bytes:
+def _rewritten(data: bytes, header: BatchHeader, config: TopicConfig, now_ms: int) -> bytes:
     """The batch after the rules that concern single records."""
     try:
         records = decode_records(data, decompressed_bytes_max=DECOMPRESSED_BYTES_MAX)
     except (CorruptBatch, DecompressionError) as problem:
         raise RefusedBatch(ErrorCode.CORRUPT_MESSAGE, str(problem)) from None
-    if config.is_compacted and any(record.key is None for record in records):
-        raise RefusedBatch(
-            ErrorCode.INVALID_RECORD, "a compacted topic cannot accept a record without a key"
-        )
+    _check_records(records, header, config, now_ms)
     codec = _target_codec(header, config)
     if codec == header.codec:
         return data
@@ -139,3 +160,36 @@ def _rewritten(data: bytes, header: BatchHeader, config: TopicConfig) -> bytes:
         base_sequence=header.base_sequence,
     )
     return encode_batch(records, options)
+
+
+def _check_records(
+    records: Sequence[Record], header: BatchHeader, config: TopicConfig, now_ms: int
+) -> None:
+    keyless, untimely = [], []
+    for index, record in enumerate(records):
+        if config.is_compacted and record.key is None:
+            keyless.append((index, "a compacted topic cannot accept a record without a key"))
+        elif problem := _timestamp_problem(record.timestamp, header, config, now_ms):
+            untimely.append((index, problem))
+    if untimely:
+        refused = tuple(sorted(keyless + untimely))
+        raise RefusedBatch(ErrorCode.INVALID_TIMESTAMP, untimely[0][1], refused)
+    if keyless:
+        raise RefusedBatch(ErrorCode.INVALID_RECORD, keyless[0][1], tuple(keyless))
+
+
+def _timestamp_problem(
+    timestamp: int, header: BatchHeader, config: TopicConfig, now_ms: int
+) -> str | None:
+    if config.message_timestamp_type == LOG_APPEND_TIME or timestamp == NO_TIMESTAMP:
+        is_wrong_type = header.is_log_append_time
+        return "a producer may not set LogAppendTime" if is_wrong_type else None
+    age_ms = now_ms - timestamp
+    if age_ms > config.message_timestamp_before_max_ms:
+        limit_ms = config.message_timestamp_before_max_ms
+        return f"timestamp {timestamp}: message.timestamp.before.max.ms is {limit_ms}"
+    if -age_ms > config.message_timestamp_after_max_ms:
+        return (
+            f"timestamp {timestamp} is {-age_ms} ms ahead; message.timestamp.after.max.ms forbids"
+        )
+    return None

@@ -160,8 +160,18 @@ def _internal_topic(broker: "Broker", name: str) -> Topic | None:
     )
 
 
-async def delete_topic(broker: "Broker", topic: Topic) -> None:
-    """The name is free once this returns; a crash in between leaves folders, finished at start."""
-    await broker.topics.delete(topic)
-    await broker.partitions.delete(topic)
+# -- deletion ------------------------------------------------------------------------------------
+
+
+async def delete_topic(broker: "Broker", topic: Topic) -> bool:
+    """The name is free once this returns; False if somebody else has deleted the topic."""
+    if not await broker.topics.delete(topic, broker.partitions.delete):
+        return False
     await broker.groups.on_topics_deleted({topic.name: topic.topic_id})
+    return True
+
+
+async def finish_deletions(broker: "Broker") -> None:
+    """What a crash cut short, before anybody is served."""
+    if deleted := await broker.topics.finish_deletions(broker.partitions.delete):
+        await broker.groups.on_topics_deleted({topic.name: topic.topic_id for topic in deleted})

@@ -51,6 +51,7 @@ class FileTopicStore:
                 "partitions": topic.partition_count,
                 "replication_factor": topic.replication_factor,
                 "configs": dict(topic.configs),
+                "is_deleted": topic.is_deleted,
             },
             indent=1,
         )
@@ -82,6 +83,7 @@ class FileTopicStore:
                 partition_count=int(told["partitions"]),
                 replication_factor=int(told["replication_factor"]),
                 configs=MappingProxyType({str(k): str(v) for k, v in told["configs"].items()}),
+                is_deleted=bool(told.get("is_deleted")),
             )
         except (ValueError, KeyError, TypeError, AttributeError) as problem:
             raise TopicFileError(

@@ -1,9 +1,9 @@
 """The topics of the cluster: names, ids, partition counts, configs. Durable before visible."""
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 CONSUMER_OFFSETS = "__consumer_offsets"
 GROUP_EVENTS = "__group_events"
@@ -16,10 +16,15 @@ class Topic(NamedTuple):
     partition_count: int
     replication_factor: int  # as asked for; one copy is kept
     configs: Mapping[str, str] = MappingProxyType({})
+    is_deleted: bool = False  # a deletion that is under way, and outlives a crash
 
     @property
     def is_internal(self) -> bool:
         return self.name in INTERNAL_TOPICS
+
+
+Refused = TypeVar("Refused")
+RemoveLogs = Callable[[Topic], Awaitable[None]]
 
 
 class TopicStore(Protocol):
@@ -52,11 +57,15 @@ class TopicCatalog:
         self._store = store
         self._by_name: dict[str, Topic] = {}
         self._by_id: dict[bytes, Topic] = {}
+        self._half_deleted: list[Topic] = []
         self._changing = asyncio.Lock()
 
     def load(self) -> None:
         for topic in self._store.load():
-            self._put(topic)
+            if topic.is_deleted:
+                self._half_deleted.append(topic)
+            else:
+                self._put(topic)
 
     def __iter__(self) -> Iterator[Topic]:
         return iter(self._by_name.values())
@@ -93,17 +102,47 @@ class TopicCatalog:
             self._put(topic)
             return True
 
-    async def replace(self, topic: Topic) -> None:
-        """A change of partition count or configs."""
-        async with self._changing:
-            await asyncio.to_thread(self._store.save, topic)
-            self._put(topic)
+    async def change(
+        self, name: str, change: Callable[[Topic | None], Topic | Refused]
+    ) -> Topic | Refused:
+        """Have `change` look at the topic as it is now; a topic it returns takes its place.
 
-    async def delete(self, topic: Topic) -> None:
+        Returns what `change` does. Changes that look at a topic before they are let in would
+        undo each other.
+        """
         async with self._changing:
-            await asyncio.to_thread(self._store.remove, topic)
-            self._by_name.pop(topic.name, None)
-            self._by_id.pop(topic.topic_id, None)
+            current = self._by_name.get(name)
+            decided = change(current)
+            if isinstance(decided, Topic) and decided is not current:
+                await asyncio.to_thread(self._store.save, decided)
+                self._put(decided)
+            return decided
+
+    async def delete(self, topic: Topic, remove_logs: RemoveLogs) -> bool:
+        """Gone at once for everybody; the name is free when the logs are gone too.
+
+        False if it was deleted meanwhile.
+        """
+        async with self._changing:
+            if self._by_id.get(topic.topic_id) is None:
+                return False
+            topic = self._by_name[topic.name]._replace(is_deleted=True)
+            await asyncio.to_thread(self._store.save, topic)
+            del self._by_name[topic.name]
+            del self._by_id[topic.topic_id]
+            await self._finish_deletion(topic, remove_logs)
+            return True
+
+    async def finish_deletions(self, remove_logs: RemoveLogs) -> list[Topic]:
+        """Finish what a crash cut short; returns the topics that are gone for good now."""
+        finished, self._half_deleted = self._half_deleted, []
+        for topic in finished:
+            await self._finish_deletion(topic, remove_logs)
+        return finished
+
+    async def _finish_deletion(self, topic: Topic, remove_logs: RemoveLogs) -> None:
+        await remove_logs(topic)
+        await asyncio.to_thread(self._store.remove, topic)
 
     def _put(self, topic: Topic) -> None:
         self._by_name[topic.name] = topic

@@ -74,15 +74,12 @@ class Listener:
         with suppress(asyncio.CancelledError):
             await self._sweeper
         self._server.close()
-        for connection in list(self._connections):
-            connection.close()
-        try:
-            async with asyncio.timeout(CLOSE_TIMEOUT_S):
-                await self._all_closed.wait()
-        except TimeoutError:
+        for end in (Connection.close, Connection.abort):
             for connection in list(self._connections):
-                connection.abort()
-            await self._all_closed.wait()
+                end(connection)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(CLOSE_TIMEOUT_S):
+                    await self._all_closed.wait()
 
     @property
     def connection_count(self) -> int:

@@ -198,9 +198,7 @@ final class AdminSteps {
             "offset", offsets.get(first).offset(),
             "metadata", offsets.get(first).metadata(),
             "leader_epoch", offsets.get(first).leaderEpoch().orElse(-1),
-            "second", offsets.get(second).offset(),
-            "unknown_group", Report.errorOf(() ->
-                admin.alterConsumerGroupOffsets("", Map.of(first, new OffsetAndMetadata(1))).all().get())));
+            "second", offsets.get(second).offset()));
     }
 
     private Map<TopicPartition, OffsetAndMetadata> offsets() throws Exception {

@@ -31,7 +31,6 @@ class Batch(Word):
     OLD = "a message of the format before"
     CONTROL = "a marker that only brokers write"
     TWO = "two batches"
-    NONE = "nothing at all"
     EMPTY = "no bytes"
     WRONG_COUNT = "a header that announces more records"
     TRANSACTIONAL = "a transactional batch without a transaction"
@@ -51,7 +50,7 @@ class Sequence(Word):
     STRANGER = "an id that no broker has given out"
 
 
-def encoded(batch: Batch, at_s: int = 0, options: BatchOptions | None = None) -> bytes | None:
+def encoded(batch: Batch, at_s: int = 0, options: BatchOptions | None = None) -> bytes:
     """The batch; its records are `at_s` seconds after the beginning."""
     chosen = options or BatchOptions()
     make = _SPECIAL.get(batch)
@@ -84,8 +83,7 @@ def _patched(data: bytes, position: int, patch: bytes) -> bytes:
     return data[:position] + patch + data[position + len(patch) :]
 
 
-_SPECIAL: dict[Batch, Callable[[int, BatchOptions], bytes | None]] = {
-    Batch.NONE: lambda _at, _options: None,
+_SPECIAL: dict[Batch, Callable[[int, BatchOptions], bytes]] = {
     Batch.EMPTY: lambda _at, _options: b"",
     Batch.TWO: lambda at, options: _plain(at, options) + _plain(at + 1, options),
     Batch.CUT: lambda at, options: _plain(at, options)[:40],

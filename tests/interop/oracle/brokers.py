@@ -12,6 +12,7 @@ from drumbeat.protocol.apis import (
     describe_configs,
     find_coordinator,
     incremental_alter_configs,
+    init_producer_id,
     metadata,
     offset_fetch,
 )
@@ -26,6 +27,7 @@ from drumbeat.protocol.apis.incremental_alter_configs import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
+from drumbeat.protocol.apis.init_producer_id import InitProducerIdRequest
 from drumbeat.protocol.apis.join_group import API as JOIN_GROUP
 from drumbeat.protocol.apis.join_group import JoinGroupRequest
 from drumbeat.protocol.apis.metadata import MetadataRequest, MetadataRequestTopic
@@ -211,6 +213,9 @@ async def _create_shared_topics(client: Client) -> dict[Topic, bytes]:
         for topic, (name, partitions) in SHARED_TOPICS.items()
     }
     await await_coordinator(client)
+    await client.call_until_ok(
+        HOUSEKEEPER, init_producer_id.API, 4, InitProducerIdRequest(transactional_id=None)
+    )
     asked = (MetadataRequestTopic(name="__consumer_offsets"),)
     answer = await client.call(HOUSEKEEPER, metadata.API, 12, MetadataRequest(asked))
     return {**created, Topic.INTERNAL: answer.topics[0].topic_id}

@@ -161,6 +161,10 @@ class ListOffsets(Step):
     current_leader_epoch: int = -1
     isolation_level: int = 0
 
+    @property
+    def unordered(self) -> Mapping[str, tuple[str, ...]]:
+        return {"topics": ("name",), "partitions": ("partition_index",)}
+
     def request(self, known: Known) -> ListOffsetsRequest:
         at_ms = self.timestamp if self.at_s is None else START_MS + 1000 * self.at_s
         partitions = tuple(
@@ -171,6 +175,12 @@ class ListOffsets(Step):
         return ListOffsetsRequest(
             replica_id=-1, isolation_level=self.isolation_level, topics=(topic,), timeout_ms=5_000
         )
+
+
+def end_offset_step(step: Step) -> ListOffsets:
+    """Asks where the partition ends that a Produce was for."""
+    assert isinstance(step, Produce)
+    return ListOffsets(client=step.client, topic=step.topic, partitions=(step.partition,))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -14,6 +14,7 @@ from drumbeat.protocol.apis.heartbeat import HeartbeatRequest
 from drumbeat.protocol.apis.offset_fetch import OffsetFetchRequest
 from interop.oracle.brokers import HOUSEKEEPER, Drumbeat, Kafka
 from interop.oracle.connection import ANSWER_TIMEOUT_S, Call, Client
+from interop.oracle.data_steps import end_offset_step
 from interop.oracle.group_steps import JoinGroup
 from interop.oracle.known_differences import is_known, is_silence_known
 from interop.oracle.normal import Plain, Signs, differences, normal
@@ -25,7 +26,7 @@ PARKED_S = 0.010  # for an answer to come, once the broker has surely handled th
 GRACE_S = 3.0  # for the slower broker
 POLL_S = 0.002
 PARKED = "<parked>"
-SHOWN = 2000  # characters of a message
+SHOWN = 700  # characters of a message
 
 
 class Side:
@@ -141,10 +142,23 @@ class Duel:
             self._parked.append(exchange)
         if step.writes_metadata:
             await self.kafka.broker.catch_up()
+        if step.is_silent:
+            await self._await_same_end(step)
 
     async def _send(self, step: Step) -> tuple[Call, Call]:
         kafka, drumbeat = await asyncio.gather(self.kafka.begin(step), self.drumbeat.begin(step))
         return kafka, drumbeat
+
+    async def _await_same_end(self, step: Step) -> None:
+        """A write that nobody acknowledges is seen a little later."""
+        question = end_offset_step(step)
+        deadline = asyncio.get_running_loop().time() + GRACE_S
+        while asyncio.get_running_loop().time() < deadline:
+            kafka, drumbeat = await self._send(question)
+            answers = await asyncio.gather(kafka.result, drumbeat.result)
+            if answers[0] == answers[1]:
+                return
+            await asyncio.sleep(POLL_S)
 
     # -- joining ---------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from drumbeat.protocol.apis import leave_group, sync_group
 from drumbeat.protocol.errors import ErrorCode
 from interop.oracle.connection import Call
+from interop.oracle.data_steps import Fetch
 from interop.oracle.normal import Difference
 from interop.oracle.vocabulary import Step
 
@@ -26,7 +27,17 @@ def _is_cluster_default(_step: Step, difference: Difference) -> bool:
     return "[min.insync.replicas]" in difference.path
 
 
+def _is_session(step: Step, difference: Difference) -> bool:
+    return isinstance(step, Fetch) and difference.path == "session_id"
+
+
+def _is_message(_step: Step, difference: Difference) -> bool:
+    return difference.path.endswith("error_message") and difference.kafka is None
+
+
 ROWS: tuple[Row, ...] = (
+    Row("Fetch", "incremental sessions", "session id 0: every fetch is a full one", "a broker may always do so (KIP-227)", _is_session),
+    Row("error messages", "often none", "what was wrong", "helps whoever reads them", _is_message),
     Row(
         "CreateTopics, DescribeConfigs: the source of `min.insync.replicas`",
         "a dynamic default of the cluster",

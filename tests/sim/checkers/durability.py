@@ -3,6 +3,14 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from drumbeat.core.java_hash import partition_for
+from drumbeat.core.records import GroupMetadataTombstone, OffsetCommitRecord
+from drumbeat.core.records import Record as Fact
+from drumbeat.protocol.apis.delete_groups import DeleteGroupsRequest
+from drumbeat.protocol.apis.offset_commit import OffsetCommitRequest
+from drumbeat.protocol.apis.offset_fetch import OffsetFetchRequest
+from drumbeat.protocol.errors import ErrorCode
+from drumbeat.runtime.coordinator.shard import Shard
 from sim.history import Operation
 from sim.ledger import Commit, Entry, Ledger, commit_of
 from sim.messages import (
@@ -15,15 +23,6 @@ from sim.messages import (
 )
 from sim.topics import TopicDirectory
 from sim.watch import Checker, Verdict
-
-from drumbeat.core.java_hash import partition_for
-from drumbeat.core.records import GroupMetadataTombstone, OffsetCommitRecord
-from drumbeat.core.records import Record as Fact
-from drumbeat.protocol.apis.delete_groups import DeleteGroupsRequest
-from drumbeat.protocol.apis.offset_commit import OffsetCommitRequest
-from drumbeat.protocol.apis.offset_fetch import OffsetFetchRequest
-from drumbeat.protocol.errors import ErrorCode
-from drumbeat.runtime.coordinator.shard import Shard
 
 
 class Attempts:

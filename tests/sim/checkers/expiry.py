@@ -2,11 +2,6 @@
 
 from collections.abc import Iterable
 
-from sim.history import Operation
-from sim.ledger import Ledger
-from sim.topics import TopicDirectory
-from sim.watch import Checker, Job, Verdict
-
 from drumbeat.core.classic.group_state import GroupState
 from drumbeat.core.offsets.expiry import sweep
 from drumbeat.core.records import (
@@ -24,6 +19,10 @@ from drumbeat.protocol.apis.offset_delete import OffsetDeleteRequest
 from drumbeat.protocol.consumer_protocol import PROTOCOL_TYPE, subscribed_topics
 from drumbeat.protocol.schema import NULL_UUID
 from drumbeat.runtime.coordinator.shard import Shard
+from sim.history import Operation
+from sim.ledger import Ledger
+from sim.topics import TopicDirectory
+from sim.watch import Checker, Job, Verdict
 
 _REBALANCING = (GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE)
 
@@ -99,10 +98,9 @@ class ExpiryChecker(Checker):
 
     def _is_of_deleted_topic(self, topic: str, offset: CommittedOffset) -> bool:
         """Records with a retention time of their own are too old to know a topic id."""
-        deleted_ids = self._topics.deleted_ids
         if offset.topic_id == NULL_UUID:
-            return topic in {self._topics.names[topic_id] for topic_id in deleted_ids}
-        return offset.topic_id in deleted_ids
+            return topic in self._topics.deleted_names
+        return offset.topic_id in self._topics.deleted_ids
 
     def _check_expired(
         self,
@@ -125,7 +123,9 @@ class ExpiryChecker(Checker):
         if offset.expire_timestamp_ms != NO_EXPIRE_TIMESTAMP:
             due_ms = offset.expire_timestamp_ms
         if at_ms < due_ms:
-            self.verdict.violate("S3", f"{shard}: {fact} expired {due_ms - at_ms} ms early: {offset}")
+            self.verdict.violate(
+                "S3", f"{shard}: {fact} expired {due_ms - at_ms} ms early: {offset}"
+            )
         self.verdict.sometimes("offset expired")
 
     def _check_group(

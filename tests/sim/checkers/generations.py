@@ -3,12 +3,6 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from sim.checkers.durability import Attempts
-from sim.clients.blobs import read_share
-from sim.history import Operation
-from sim.ledger import Entry, Ledger
-from sim.watch import Checker, Verdict
-
 from drumbeat.core.classic.group_state import GroupState
 from drumbeat.core.events import GroupEvent, GroupEventType
 from drumbeat.core.records import (
@@ -24,6 +18,12 @@ from drumbeat.protocol.apis.sync_group import SyncGroupRequest
 from drumbeat.protocol.consumer_protocol import PROTOCOL_TYPE
 from drumbeat.protocol.errors import ErrorCode
 from drumbeat.runtime.coordinator.shard import Shard
+from sim.checkers.durability import Attempts
+from sim.clients.blobs import read_share
+from sim.history import Operation
+from sim.ledger import Entry, Ledger
+from sim.node import Node
+from sim.watch import Checker, Verdict
 
 _MAY_COMMIT = (GroupState.STABLE, GroupState.PREPARING_REBALANCE)
 _NO_GROUP = Group()
@@ -53,10 +53,10 @@ class GroupLife:
 
 
 class GenerationChecker(Checker):
-    def __init__(self, verdict: Verdict, attempts: Attempts, group_max_size: int) -> None:
+    def __init__(self, verdict: Verdict, attempts: Attempts, node: Node) -> None:
         super().__init__(verdict)
         self._attempts = attempts
-        self._group_max_size = group_max_size
+        self._node = node
         self._lives: dict[str, GroupLife] = {}
         self._homes: dict[str, Shard] = {}
         self._replaced: dict[str, str] = {}  # new member id of a static member -> its first
@@ -73,6 +73,8 @@ class GenerationChecker(Checker):
             durable = ledger.state.groups.get(group_id, _NO_GROUP)
             if life.newest > durable.generation_id:
                 self.verdict.sometimes("node lost between Join and Sync")
+            if len(durable.members) > self._node.group_max_size:
+                self.verdict.sometimes("group too large when it was loaded")
             self._homes[group_id] = shard
         for group_id, group in ledger.state.groups.items():
             self._homes[group_id] = shard
@@ -124,7 +126,7 @@ class GenerationChecker(Checker):
         announced.listed = listed
         # Static members that did not come back are kept, and do not count (as in Kafka).
         dynamic = [m for m in answer.members if m.group_instance_id is None]
-        if len(dynamic) > self._group_max_size:
+        if len(dynamic) > self._node.group_max_size:
             self.verdict.violate("S16", f"{operation}: {len(dynamic)} members")
 
     def _check_sync(self, operation: Operation) -> None:
@@ -147,7 +149,9 @@ class GenerationChecker(Checker):
             elif isinstance(fact, OffsetCommitRecord):
                 self._check_commit(shard, ledger, fact)
 
-    def _check_record(self, shard: Shard, before: Group | None, record: GroupMetadataRecord) -> None:
+    def _check_record(
+        self, shard: Shard, before: Group | None, record: GroupMetadataRecord
+    ) -> None:
         if before is not None and record.generation_id < before.generation_id:
             self.verdict.violate("S8", f"{shard}: {record} after generation {before.generation_id}")
         instances = [m.group_instance_id for m in record.members if m.group_instance_id]
@@ -169,9 +173,12 @@ class GenerationChecker(Checker):
         members = {self._first_id(member.member_id) for member in record.members}
         if announced is None or not announced.joined <= members:
             self.verdict.violate("S5", f"{shard}: {record}, but clients heard {announced}")
-        plans = [dict(operation.request.assignments) for operation in life.submissions
-                 if operation.request.member_id == record.leader
-                 and operation.request.generation_id == record.generation_id]
+        plans = [
+            dict(operation.request.assignments)
+            for operation in life.submissions
+            if operation.request.member_id == record.leader
+            and operation.request.generation_id == record.generation_id
+        ]
         stored = {member.member_id: member.assignment for member in record.members}
         if not any({m: plan.get(m, b"") for m in stored} == stored for plan in plans):
             self.verdict.violate("S5", f"{shard}: no leader has submitted {record}")
@@ -198,9 +205,7 @@ class GenerationChecker(Checker):
         for line in entry.lines:
             fact = line.fact
             if isinstance(fact, GroupMetadataRecord):
-                self._remember_shares(
-                    fact.group_id, fact.generation_id, fact.members, line.offset
-                )
+                self._remember_shares(fact.group_id, fact.generation_id, fact.members, line.offset)
             elif isinstance(fact, GroupMetadataTombstone):
                 self._lives.pop(fact.group_id, None)
 

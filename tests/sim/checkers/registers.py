@@ -2,6 +2,11 @@
 
 from collections import defaultdict
 
+from drumbeat.core.records import OffsetCommitTombstone
+from drumbeat.protocol.apis.offset_commit import OffsetCommitRequest
+from drumbeat.protocol.apis.offset_fetch import OffsetFetchRequest
+from drumbeat.protocol.errors import ErrorCode
+from drumbeat.runtime.coordinator.shard import Shard
 from sim.checkers.linearizability import ABSENT, Access, is_linearizable
 from sim.clients.client import RETRIABLE
 from sim.history import NEVER, History, Operation
@@ -16,12 +21,6 @@ from sim.messages import (
 )
 from sim.topics import TopicDirectory
 from sim.watch import Checker, Verdict
-
-from drumbeat.core.records import OffsetCommitTombstone
-from drumbeat.protocol.apis.offset_commit import OffsetCommitRequest
-from drumbeat.protocol.apis.offset_fetch import OffsetFetchRequest
-from drumbeat.protocol.errors import ErrorCode
-from drumbeat.runtime.coordinator.shard import Shard
 
 Register = tuple[str, str, int]  # group, topic, partition
 
@@ -67,7 +66,7 @@ class RegisterChecker(Checker):
         answer = fetched(operation, self._topics)
         if answer.error_code != ErrorCode.NONE:
             return
-        deleted = {self._topics.names[topic_id] for topic_id in self._topics.deleted_ids}
+        deleted = self._topics.deleted_names
         for tp, position in answer.positions.items():
             is_absent = position.offset == NO_OFFSET
             # An id tells a topic from its predecessor of the same name, whose offset stays.
@@ -102,9 +101,7 @@ class RegisterChecker(Checker):
                 if Commit(*register, position.metadata) in stored:
                     self.verdict.violate("S4", f"{operation}: refused, but {tp} was stored")
                 continue
-            accesses[register].append(
-                Access(operation.invoked, returned, True, position.metadata)
-            )
+            accesses[register].append(Access(operation.invoked, returned, True, position.metadata))
 
 
 def _first_reads(accesses: dict[Register, list[Access]]) -> dict[tuple[Register, str], int]:

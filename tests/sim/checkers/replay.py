@@ -2,11 +2,10 @@
 
 from random import Random
 
+from drumbeat.runtime.coordinator.shard import Shard, ShardState
 from sim.ledger import Entry, Ledger, compacted, replay
 from sim.watch import Checker, Verdict
 from support.invariants import check_session
-
-from drumbeat.runtime.coordinator.shard import Shard, ShardState
 
 COMPACT_EVERY = 40  # batches
 

@@ -1,11 +1,10 @@
-"""What is worth having happened: a run of many seeds in which it never did has tested too little."""
-
-from sim.history import Operation
-from sim.watch import Checker, Verdict
+"""What is worth having happened: seeds among which it never does have tested too little."""
 
 from drumbeat.protocol.apis.join_group import JoinGroupRequest
 from drumbeat.protocol.apis.offset_commit import OffsetCommitRequest
 from drumbeat.protocol.errors import ErrorCode
+from sim.history import Operation
+from sim.watch import Checker, Verdict
 
 GOALS = frozenset(
     {
@@ -16,6 +15,7 @@ GOALS = frozenset(
         "crash with unsynced records",
         "group deleted by an administrator",
         "group is full",
+        "group too large when it was loaded",
         "join replaced by a second one",
         "member evicted because it did not sync",
         "member id required, answer lost",

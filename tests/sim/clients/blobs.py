@@ -2,9 +2,6 @@
 
 from collections.abc import Iterable
 
-from sim.clients.assignor import Wish
-from sim.topics import TopicPartition
-
 from drumbeat.protocol.consumer_protocol import (
     Assignment,
     Subscription,
@@ -14,6 +11,8 @@ from drumbeat.protocol.consumer_protocol import (
     encode_assignment,
     encode_subscription,
 )
+from sim.clients.assignor import Wish
+from sim.topics import TopicPartition
 
 
 def write_wish(wish: Wish, version: int) -> bytes:

@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from drumbeat.protocol.apis import offset_commit, offset_fetch
+from drumbeat.protocol.errors import ErrorCode
+from drumbeat.runtime.clock import Clock
 from sim.history import API_OF_REQUEST, History, Operation
 from sim.messages import ALL_TOPICS_SINCE, Committer, Position, commit_request, fetch_request
 from sim.network import Channel, Lost, Network
 from sim.node import Node
 from sim.topics import TopicDirectory, TopicPartition
 from sim.watch import Verdict
-
-from drumbeat.protocol.apis import offset_commit, offset_fetch
-from drumbeat.protocol.errors import ErrorCode
-from drumbeat.runtime.clock import Clock
 
 REQUEST_TIMEOUT_MS = 5_000
 
@@ -94,7 +93,9 @@ class Client:
         around = self.around
         number = around.history.token()
         positions = {
-            tp: Position(offset=number * 100 + place, leader_epoch=place, metadata=f"c{number}{padding}")
+            tp: Position(
+                offset=number * 100 + place, leader_epoch=place, metadata=f"c{number}{padding}"
+            )
             for place, tp in enumerate(partitions)
         }
         version = self.version_of(offset_commit.API.request)

@@ -7,16 +7,7 @@ carry blobs that only their members understand.
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 from random import Random
-
-from sim.clients.assignor import Wish, cooperative_plan, eager_plan
-from sim.clients.blobs import read_share, read_wish, write_share, write_wish
-from sim.clients.client import RETRIABLE, Client, Surroundings
-from sim.history import Operation
-from sim.messages import Committer, commit_errors
-from sim.network import Lost
-from sim.topics import TopicPartition
 
 from drumbeat.protocol.apis.heartbeat import HeartbeatRequest
 from drumbeat.protocol.apis.join_group import (
@@ -28,6 +19,14 @@ from drumbeat.protocol.apis.leave_group import LeaveGroupRequest, MemberIdentity
 from drumbeat.protocol.apis.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from drumbeat.protocol.consumer_protocol import PROTOCOL_TYPE
 from drumbeat.protocol.errors import ErrorCode
+from sim.clients.assignor import Wish, cooperative_plan, eager_plan
+from sim.clients.blobs import read_share, read_wish, write_share, write_wish
+from sim.clients.client import RETRIABLE, Client, Surroundings
+from sim.clients.profile import Profile
+from sim.history import Operation
+from sim.messages import Committer, commit_errors
+from sim.network import Lost
+from sim.topics import TopicPartition
 
 NO_GENERATION = -1
 
@@ -42,25 +41,6 @@ class FencedOff(Exception):  # noqa: N818 - what happened
 
 class Refused(Exception):  # noqa: N818 - what happened
     """The group does not want this member now."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Profile:
-    """What kind of member it is."""
-
-    group_id: str
-    topics: tuple[str, ...] = ()
-    protocol_type: str = PROTOCOL_TYPE
-    protocols: tuple[str, ...] = ("range",)
-    is_cooperative: bool = False
-    group_instance_id: str | None = None
-    session_timeout_ms: int = 6_000
-    rebalance_timeout_ms: int = 8_000
-    heartbeat_ms: int = 2_000
-    join_timeout_ms: int = 13_000
-    subscription_version: int = 1
-    commits: float = 0.5  # how often it commits when it could
-    dawdles: float = 0.0  # how often it does not sync, though its heart beats (KAFKA-12890)
 
 
 class Member(Client):
@@ -81,15 +61,10 @@ class Member(Client):
         self.is_working = False  # has an assignment of its generation
         self.is_syncing = False
         self.is_fenced = False
-        self._plan_topics: tuple[str, ...] = ()
-        self._planned_on: list[TopicPartition] | None = None  # if it made this generation's plan
+        self.planned_topics: tuple[str, ...] | None = None  # if this generation's plan is its own
+        self._planned_on: list[TopicPartition] = []
         self.pause_s = 0.0  # how long to hang before the next step
         self.wants_rejoin = False
-
-    @property
-    def is_planner(self) -> bool:
-        """Whether it leads this generation and looks after its topics."""
-        return self._planned_on is not None
 
     async def run(self) -> None:
         while not self.is_fenced:
@@ -112,7 +87,7 @@ class Member(Client):
 
     async def _join_and_sync(self) -> None:
         self.is_working = False
-        self._planned_on = None
+        self.planned_topics = None
         if not self.profile.is_cooperative:
             self.owned = []
         joined = await self._join()
@@ -191,8 +166,8 @@ class Member(Client):
             )
         wishes = {m.member_id: read_wish(m.metadata) for m in joined.members}
         topics = {topic for wish in wishes.values() for topic in wish.topics}
-        self._plan_topics = tuple(sorted(topics))
-        partitions = self._planned_on = self.around.topics.partitions(self._plan_topics)
+        self.planned_topics = tuple(sorted(topics))
+        partitions = self._planned_on = self.around.topics.partitions(self.planned_topics)
         make_plan = cooperative_plan if self.profile.is_cooperative else eager_plan
         return tuple(
             SyncGroupRequestAssignment(member_id, write_share(share, token))
@@ -236,8 +211,10 @@ class Member(Client):
         self._react(operation.response.error_code)
 
     def _have_topics_changed(self) -> bool:
-        partitions = self.around.topics.partitions(self._plan_topics)
-        return self._planned_on is not None and self._planned_on != partitions
+        """Leaders look after that, and join again."""
+        if self.planned_topics is None:
+            return False
+        return self._planned_on != self.around.topics.partitions(self.planned_topics)
 
     async def commit_owned(self) -> Operation:
         profile = self.profile

@@ -4,12 +4,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from random import Random
 
-from sim.clients.client import Client, Surroundings
-from sim.clients.member import leave_request
-from sim.messages import Committer
-from sim.network import Lost
-from sim.topics import TopicPartition
-
 from drumbeat.protocol.apis.delete_groups import DeleteGroupsRequest
 from drumbeat.protocol.apis.describe_groups import DescribeGroupsRequest
 from drumbeat.protocol.apis.find_coordinator import FindCoordinatorRequest
@@ -20,6 +14,11 @@ from drumbeat.protocol.apis.offset_delete import (
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
+from sim.clients.client import Client, Surroundings
+from sim.clients.member import leave_request
+from sim.messages import Committer
+from sim.network import Lost
+from sim.topics import TopicPartition
 
 LONG_TEXT = "m" * 5_000  # more than offset.metadata.max.bytes
 RETENTION_TIME_UNTIL = 4  # the last version of OffsetCommit that has one

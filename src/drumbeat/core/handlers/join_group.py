@@ -64,8 +64,12 @@ def _request_error(view: View, context: Context, request: JoinGroupRequest) -> E
 
 
 def _can_be_stored(context: Context, request: JoinGroupRequest) -> bool:
-    """Kafka lets such a member in, and then fails to write its group over and over."""
-    texts = [request.group_id, request.protocol_type, request.group_instance_id or ""]
+    """Kafka lets such a member in, and then fails to write its group over and over.
+
+    An id that is made here begins with what the client calls itself, or its instance.
+    """
+    member_id = request.member_id or new_member_id(context, request)
+    texts = [request.group_id, request.protocol_type, member_id]
     texts.extend(protocol.name for protocol in request.protocols)
     sizes = (len(protocol.metadata) for protocol in request.protocols)
     bytes_max = context.config.offsets_batch_bytes_max

@@ -38,8 +38,6 @@ log.flush.offset.checkpoint.interval.ms int 60000 0..
 log.flush.scheduler.interval.ms long 9223372036854775807
 log.flush.start.offset.checkpoint.interval.ms int 60000 0..
 log.initial.task.delay.ms long 30000 0.. internal
-log.message.timestamp.after.max.ms long 3600000 0.. dynamic
-log.message.timestamp.before.max.ms long 9223372036854775807 0.. dynamic
 log.preallocate boolean false dynamic
 log.roll.jitter.hours int 0 0..
 log.roll.jitter.ms long null dynamic

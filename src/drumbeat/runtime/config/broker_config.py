@@ -81,6 +81,8 @@ class BrokerConfig(NamedTuple):
     log_roll_ms: int
     log_index_interval_bytes: int
     log_index_size_max_bytes: int
+    log_message_timestamp_after_max_ms: int
+    log_message_timestamp_before_max_ms: int
     log_message_timestamp_type: str
 
     group_min_session_timeout_ms: int

@@ -103,6 +103,10 @@ log.index.interval.bytes int 4096 0.. dynamic
     How many bytes of log lie between two index entries.
 log.index.size.max.bytes int 10485760 4.. dynamic
     The most bytes an offset index takes; a segment is closed when its index is full.
+log.message.timestamp.after.max.ms long 3600000 0.. dynamic
+    How far in the future a record's timestamp may lie; more is refused.
+log.message.timestamp.before.max.ms long 9223372036854775807 0.. dynamic
+    How far in the past a record's timestamp may lie; more is refused.
 log.message.timestamp.type string CreateTime {CreateTime,LogAppendTime} dynamic
     Whether records carry the producer's time or the time of the append.
 """

@@ -27,6 +27,11 @@ max.compaction.lag.ms long 9223372036854775807 1.. server=log.cleaner.max.compac
     How long a record stays uncompacted at most; a segment is closed at this age.
 max.message.bytes int 1048588 0.. server=message.max.bytes
     The largest record batch the topic takes.
+message.timestamp.after.max.ms long 3600000 0.. server=log.message.timestamp.after.max.ms
+    How far in the future a record's timestamp may lie; more is refused.
+message.timestamp.before.max.ms long 9223372036854775807 0.. \
+server=log.message.timestamp.before.max.ms
+    How far in the past a record's timestamp may lie; more is refused.
 message.timestamp.type string CreateTime {CreateTime,LogAppendTime} \
 server=log.message.timestamp.type
     Whether records carry the producer's time or the time of the append.
@@ -59,9 +64,6 @@ follower.replication.throttled.replicas list "" replicas
 leader.replication.throttled.replicas list "" replicas
 local.retention.bytes long -2 -2.. server=log.local.retention.bytes
 local.retention.ms long -2 -2.. server=log.local.retention.ms
-message.timestamp.after.max.ms long 3600000 0.. server=log.message.timestamp.after.max.ms
-message.timestamp.before.max.ms long 9223372036854775807 0.. \
-server=log.message.timestamp.before.max.ms
 preallocate boolean false server=log.preallocate
 remote.log.copy.disable boolean false
 remote.log.delete.on.disable boolean false
@@ -84,6 +86,8 @@ class TopicConfig(NamedTuple):
     index_interval_bytes: int
     max_compaction_lag_ms: int
     max_message_bytes: int
+    message_timestamp_after_max_ms: int
+    message_timestamp_before_max_ms: int
     message_timestamp_type: str
     min_cleanable_dirty_ratio: float
     min_compaction_lag_ms: int

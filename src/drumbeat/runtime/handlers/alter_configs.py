@@ -49,11 +49,14 @@ async def _alter(
         if refusal := topic_problem(broker, name):
             return refusal
         return await change_topic(
-            broker, name, replace_topic(configs, broker.config), validate_only
+            broker, name, lambda _: replace_topic(configs, broker.config), validate_only
         )
     if resource.resource_type == BROKER:
         if refusal := broker_problem(broker, name):
             return refusal
-        changed = replace_broker(broker.config, configs, all_brokers=not name)
-        return await change_broker(broker, changed, validate_only)
+        return await change_broker(
+            broker,
+            lambda config: replace_broker(config, configs, all_brokers=not name),
+            validate_only,
+        )
     return Refusal(ErrorCode.INVALID_REQUEST, f"unknown resource type {resource.resource_type}")

@@ -12,6 +12,7 @@ from drumbeat.protocol.errors import ErrorCode
 from drumbeat.runtime.broker import Broker
 from drumbeat.runtime.requests import Request
 from drumbeat.runtime.topic_changes import Refusal, too_many_partitions
+from drumbeat.runtime.topics import Topic
 
 
 async def handle(
@@ -31,14 +32,18 @@ async def handle(
 async def _grow(
     broker: Broker, asked: CreatePartitionsTopic, validate_only: bool
 ) -> Refusal | None:
-    topic = broker.topics.get(asked.name)
-    if topic is None:
-        return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {asked.name!r}")
-    added = asked.total_count - topic.partition_count
-    refusal = _refused(broker, asked, topic.partition_count, added)
-    if refusal is None and not validate_only:
-        await broker.topics.replace(topic._replace(partition_count=asked.total_count))
-    return refusal
+    def grown(topic: Topic | None) -> Topic | Refusal:
+        if topic is None:
+            text = f"there is no topic {asked.name!r}"
+            return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
+        added = asked.total_count - topic.partition_count
+        refusal = _refused(broker, asked, topic.partition_count, added)
+        if refusal is not None or validate_only:
+            return refusal or topic
+        return topic._replace(partition_count=asked.total_count)
+
+    decided = await broker.topics.change(asked.name, grown)
+    return decided if isinstance(decided, Refusal) else None
 
 
 def _refused(

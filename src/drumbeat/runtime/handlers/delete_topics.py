@@ -38,11 +38,10 @@ async def handle(
 
 async def _delete(broker: Broker, asked: DeleteTopicState) -> DeletableTopicResult:
     found = broker.find_topic(asked.name or "", asked.topic_id)
-    if found is None:
+    if found is None or not await delete_topic(broker, found):
         by_name = asked.name is not None
         error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if by_name else ErrorCode.UNKNOWN_TOPIC_ID
         return _result(asked, error)
-    await delete_topic(broker, found)
     return DeletableTopicResult(name=found.name, topic_id=found.topic_id, error_message=None)
 
 

@@ -5,10 +5,13 @@ send whole requests.
 """
 
 import asyncio
-from typing import NamedTuple
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple, TypeAlias
 
 from drumbeat.log.errors import LogError, OffsetOutOfRange
 from drumbeat.protocol.apis.fetch import (
+    EpochEndOffset,
     FetchableTopicResponse,
     FetchPartition,
     FetchRequest,
@@ -27,11 +30,13 @@ READ_COMMITTED = 1
 NO_SESSION = 0
 FULL_FETCH_EPOCHS = (-1, 0)
 
+_Answered: TypeAlias = tuple[tuple[str, bytes], PartitionData]  # name and id of the topic, and data
+
 
 class Read(NamedTuple):
     topics: tuple[FetchableTopicResponse, ...]
     record_bytes: int
-    has_error: bool
+    is_urgent: bool  # something has to be said at once
 
     @property
     def response(self) -> FetchResponse:
@@ -72,54 +77,67 @@ async def _open_then_fetch(
 
 def _fetch(broker: Broker, request: Request, body: FetchRequest) -> FetchResponse | Deferred:
     read = _read_all(broker, request, body)
-    if read.has_error or read.record_bytes >= body.min_bytes or body.max_wait_ms <= 0:
+    if read.is_urgent or read.record_bytes >= body.min_bytes or body.max_wait_ms <= 0:
         return read.response
     return _LongPoll(broker, request, body).deferred
 
 
 def _read_all(broker: Broker, request: Request, body: FetchRequest) -> Read:
+    """Partitions that do not exist come last, as in Kafka, which sorts them out first."""
     left = min(body.max_bytes, broker.config.fetch_max_bytes)
-    record_bytes, has_error = 0, False
-    topics = []
+    record_bytes = 0
+    found: list[_Answered] = []
+    unknown: list[_Answered] = []
     for wanted in body.topics:
-        topic = broker.find_topic(wanted.topic, wanted.topic_id)
-        partitions = []
+        name = (wanted.topic, wanted.topic_id)
+        topic = broker.find_topic(*name)
         for asked in wanted.partitions:
-            data = _read_partition(broker, request, topic, asked, (left, record_bytes == 0))
-            data = _with_isolation(data, body.isolation_level)
-            partitions.append(data)
-            has_error |= data.error_code != ErrorCode.NONE
+            if topic is None or not 0 <= asked.partition < topic.partition_count:
+                unknown.append((name, _unknown(request, topic, asked.partition)))
+                continue
+            data = _read_partition(broker, topic, asked, (left, record_bytes == 0))
+            found.append((name, _with_isolation(data, body.isolation_level)))
             record_bytes += len(data.records or b"")
             left -= len(data.records or b"")
-        topics.append(FetchableTopicResponse(wanted.topic, wanted.topic_id, tuple(partitions)))
-    return Read(tuple(topics), record_bytes, has_error)
+    is_urgent = bool(unknown) or any(map(_is_urgent, found))
+    return Read(_by_topic(found + unknown), record_bytes, is_urgent)
+
+
+def _by_topic(answered: list[_Answered]) -> tuple[FetchableTopicResponse, ...]:
+    return tuple(
+        FetchableTopicResponse(topic, topic_id, tuple(data for _, data in answers))
+        for (topic, topic_id), answers in groupby(answered, key=itemgetter(0))
+    )
+
+
+def _is_urgent(answered: _Answered) -> bool:
+    _, data = answered
+    return data.error_code != ErrorCode.NONE or data.diverging_epoch != EpochEndOffset()
 
 
 def _with_isolation(data: PartitionData, isolation_level: int) -> PartitionData:
     """Read-committed consumers are told which transactions were aborted: none."""
-    if isolation_level == READ_COMMITTED:
+    if isolation_level == READ_COMMITTED and data.error_code == ErrorCode.NONE:
         return data._replace(aborted_transactions=())
     return data
 
 
 def _read_partition(
-    broker: Broker,
-    request: Request,
-    topic: Topic | None,
-    asked: FetchPartition,
-    budget: tuple[int, bool],
+    broker: Broker, topic: Topic, asked: FetchPartition, budget: tuple[int, bool]
 ) -> PartitionData:
     index = asked.partition
-    if topic is None or not 0 <= index < topic.partition_count:
-        return _error(index, _unknown(request, topic))
     partition = broker.partitions.get(topic.name, index)
     if partition is None:
         return _error(index, ErrorCode.KAFKA_STORAGE_ERROR)
     if error_code := partition.check_epoch(asked.current_leader_epoch):
         return _error(index, error_code)
     bytes_left, is_first = budget
+    diverging_epoch = EpochEndOffset()
     try:
-        records = _records(partition, asked, bytes_left, is_first)
+        if asked.last_fetched_epoch >= 0:
+            diverging_epoch = _diverging_epoch(partition, asked)
+        has_diverged = diverging_epoch != EpochEndOffset()
+        records = b"" if has_diverged else _records(partition, asked, bytes_left, is_first)
     except OffsetOutOfRange:
         return _error(index, ErrorCode.OFFSET_OUT_OF_RANGE)
     except LogError:
@@ -130,23 +148,35 @@ def _read_partition(
         high_watermark=high_watermark,
         last_stable_offset=high_watermark,
         log_start_offset=partition.log.start_offset,
+        diverging_epoch=diverging_epoch,
         aborted_transactions=None,
         records=records,
     )
 
 
+def _diverging_epoch(partition: Partition, asked: FetchPartition) -> EpochEndOffset:
+    """Where the reader's log and this one part (KIP-595), or the default if they do not."""
+    found = partition.log.end_offset_for_epoch(asked.last_fetched_epoch)
+    epoch, end_offset = found.epoch, found.start_offset
+    if epoch < 0 or end_offset < 0:
+        raise OffsetOutOfRange(asked.fetch_offset, partition.log.start_offset, end_offset)
+    if epoch < asked.last_fetched_epoch or end_offset < asked.fetch_offset:
+        return EpochEndOffset(epoch, end_offset)
+    return EpochEndOffset()
+
+
 def _records(partition: Partition, asked: FetchPartition, bytes_left: int, is_first: bool) -> bytes:
     """KIP-74: limits are exceeded by at most the first batch of the first partition with data."""
-    bytes_max = min(asked.partition_max_bytes, bytes_left)
-    if bytes_max <= 0 and not is_first:
-        return b""
-    return partition.log.read(asked.fetch_offset, max(bytes_max, 0), whole_first_batch=is_first)
+    bytes_max = max(0, min(asked.partition_max_bytes, bytes_left))
+    return partition.log.read(asked.fetch_offset, bytes_max, whole_first_batch=is_first)
 
 
-def _unknown(request: Request, topic: Topic | None) -> ErrorCode:
-    if request.api_version >= IDS_SINCE and topic is None:
-        return ErrorCode.UNKNOWN_TOPIC_ID
-    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+def _unknown(request: Request, topic: Topic | None, index: int) -> PartitionData:
+    is_unknown_id = request.api_version >= IDS_SINCE and topic is None
+    error_code = (
+        ErrorCode.UNKNOWN_TOPIC_ID if is_unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    )
+    return _error(index, error_code)._replace(aborted_transactions=())
 
 
 def _error(index: int, error_code: ErrorCode) -> PartitionData:
@@ -190,7 +220,7 @@ class _LongPoll:
     def _look(self) -> None:
         self._check = None
         read = _read_all(self._broker, self._request, self._body)
-        if read.has_error or read.record_bytes >= self._body.min_bytes:
+        if read.is_urgent or read.record_bytes >= self._body.min_bytes:
             self._finish(read)
 
     def _give_up(self) -> None:

@@ -53,13 +53,18 @@ async def _alter(
     if resource.resource_type == TOPIC:
         if refusal := topic_problem(broker, name):
             return refusal
-        topic = broker.topics.get(name)
-        assert topic is not None
-        changed = alter_topic(topic.configs, operations, broker.config)
-        return await change_topic(broker, name, changed, validate_only)
+        return await change_topic(
+            broker,
+            name,
+            lambda overrides: alter_topic(overrides, operations, broker.config),
+            validate_only,
+        )
     if resource.resource_type == BROKER:
         if refusal := broker_problem(broker, name):
             return refusal
-        altered = alter_broker(broker.config, operations, all_brokers=not name)
-        return await change_broker(broker, altered, validate_only)
+        return await change_broker(
+            broker,
+            lambda config: alter_broker(config, operations, all_brokers=not name),
+            validate_only,
+        )
     return Refusal(ErrorCode.INVALID_REQUEST, f"unknown resource type {resource.resource_type}")

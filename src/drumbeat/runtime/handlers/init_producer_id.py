@@ -11,6 +11,8 @@ NONE = -1
 async def handle(
     broker: Broker, request: Request, body: InitProducerIdRequest
 ) -> InitProducerIdResponse:
+    if body.transactional_id == "":
+        return _error(ErrorCode.INVALID_REQUEST)
     if body.transactional_id is not None:
         # There is no transaction coordinator; this is the error producers treat as final.
         return _error(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)

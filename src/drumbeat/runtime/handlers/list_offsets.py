@@ -58,6 +58,8 @@ async def handle(broker: Broker, request: Request, body: ListOffsetsRequest) -> 
 async def _answer(
     broker: Broker, request: Request, topic: ListOffsetsTopic, asked: ListOffsetsPartition
 ) -> ListOffsetsPartitionResponse:
+    if not _is_supported(asked.timestamp, request.api_version):
+        return _error(asked, ErrorCode.UNSUPPORTED_VERSION)
     known = broker.topics.get(topic.name)
     if known is None or not 0 <= asked.partition_index < known.partition_count:
         return _error(asked, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -66,16 +68,19 @@ async def _answer(
         return _error(asked, ErrorCode.KAFKA_STORAGE_ERROR)
     if error_code := partition.check_epoch(asked.current_leader_epoch):
         return _error(asked, error_code)
-    return _look_up(partition, asked, request.api_version)
+    return _look_up(partition, asked)
 
 
-def _look_up(
-    partition: Partition, asked: ListOffsetsPartition, api_version: int
-) -> ListOffsetsPartitionResponse:
+def _is_supported(timestamp: int, api_version: int) -> bool:
+    if timestamp >= 0:
+        return True
+    since, _ = _SPECIAL.get(timestamp, (api_version + 1, None))
+    return api_version >= since
+
+
+def _look_up(partition: Partition, asked: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
     if asked.timestamp < 0:
-        since, special = _SPECIAL.get(asked.timestamp, (api_version + 1, None))
-        if special is None or api_version < since:
-            return _error(asked, ErrorCode.UNSUPPORTED_VERSION)
+        _, special = _SPECIAL[asked.timestamp]
         offset, timestamp = special(partition)
     else:
         try:

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from drumbeat.log.errors import BatchTooLarge, LogError
 from drumbeat.protocol.apis.produce import (
+    BatchIndexAndErrorMessage,
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
@@ -12,16 +13,23 @@ from drumbeat.protocol.apis.produce import (
     TopicProduceResponse,
 )
 from drumbeat.protocol.errors import ErrorCode, ProtocolError
+from drumbeat.protocol.record_batch import BatchHeader
 from drumbeat.runtime.broker import Broker
 from drumbeat.runtime.entropy import uuid_text
 from drumbeat.runtime.partition import Partition
-from drumbeat.runtime.record_validation import RefusedBatch, validate
+from drumbeat.runtime.record_validation import (
+    RefusedBatch,
+    check_request,
+    is_transactional,
+    validate,
+)
 from drumbeat.runtime.requests import NO_RESPONSE, Deferred, Request
 from drumbeat.runtime.topic_names import NAME_LENGTH_MAX
 from drumbeat.runtime.topics import Topic
 
 NO_ACKS, LEADER_ACK, ALL_ACKS = 0, 1, -1
 IDS_SINCE = 13
+WITHOUT_LOG_START = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.CORRUPT_MESSAGE)
 ADMIN_CLIENT_ID = "__admin_client"  # Kafka lets this client id alone write internal topics
 
 
@@ -34,13 +42,17 @@ class Appended(NamedTuple):
 
 
 def handle(broker: Broker, request: Request, body: ProduceRequest) -> object:
-    if body.acks not in (NO_ACKS, LEADER_ACK, ALL_ACKS):
-        return _refuse_all(body, ErrorCode.INVALID_REQUIRED_ACKS)
-    if body.transactional_id is not None:
+    if _is_transactional(body):
         return _refuse_all(body, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     if unopened := _unopened(broker, body):
         return broker.tasks.defer(_open_then_append(broker, request, body, unopened))
     return _append_all(broker, request, body)
+
+
+def _is_transactional(body: ProduceRequest) -> bool:
+    return body.transactional_id is not None or any(
+        is_transactional(data.records) for topic in body.topic_data for data in topic.partition_data
+    )
 
 
 def _unopened(broker: Broker, body: ProduceRequest) -> list[tuple[Topic, int]]:
@@ -67,7 +79,7 @@ async def _open_then_append(
 
 def _append_all(broker: Broker, request: Request, body: ProduceRequest) -> object:
     appended = [
-        [_append(broker, request, topic, data) for data in topic.partition_data]
+        [_append(broker, request, topic, data, body.acks) for data in topic.partition_data]
         for topic in body.topic_data
     ]
     if body.acks == NO_ACKS:
@@ -76,36 +88,50 @@ def _append_all(broker: Broker, request: Request, body: ProduceRequest) -> objec
 
 
 def _append(
-    broker: Broker, request: Request, asked: TopicProduceData, data: PartitionProduceData
+    broker: Broker,
+    request: Request,
+    asked: TopicProduceData,
+    data: PartitionProduceData,
+    acks: int,
 ) -> Appended:
-    index = data.partition_index
+    index, records = data
     topic = broker.find_topic(asked.name, asked.topic_id)
     if topic is None:
         return _refused(index, _unknown(request))
     if not 0 <= index < topic.partition_count:
         return _refused(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    try:
+        header = check_request(records, request.api_version)
+    except RefusedBatch as problem:
+        return _refused(index, problem.error_code, str(problem))
+    if acks not in (NO_ACKS, LEADER_ACK, ALL_ACKS):
+        return _refused(index, ErrorCode.INVALID_REQUIRED_ACKS)
     if topic.is_internal and request.client_id != ADMIN_CLIENT_ID:
         return _refused(index, ErrorCode.INVALID_TOPIC_EXCEPTION)
     partition = broker.partitions.get(topic.name, index)
     if partition is None:
         return _refused(index, ErrorCode.KAFKA_STORAGE_ERROR)
+    return _append_to(partition, index, records or b"", header, broker.clock.now_ms())
+
+
+def _append_to(
+    partition: Partition, index: int, records: bytes, header: BatchHeader, now_ms: int
+) -> Appended:
     try:
-        now_ms = broker.clock.now_ms()
-        batch = validate(data.records, partition.config, request.api_version, now_ms)
-        base_offset, wait_for_offset = partition.append(batch)
+        appended = partition.append(validate(records, header, partition.config, now_ms))
     except RefusedBatch as problem:
-        return _refused(index, problem.error_code, str(problem))
+        return _refused_by_log(partition, index, problem)
     except BatchTooLarge as problem:
         return _refused(index, ErrorCode.MESSAGE_TOO_LARGE, str(problem))
     except LogError as problem:
         return _refused(index, ErrorCode.KAFKA_STORAGE_ERROR, str(problem))
     response = PartitionProduceResponse(
         partition_index=index,
-        base_offset=base_offset,
-        log_append_time_ms=batch.log_append_time_ms,
+        base_offset=appended.base_offset,
+        log_append_time_ms=appended.log_append_time_ms,
         log_start_offset=partition.log.start_offset,
     )
-    return Appended(response, partition, wait_for_offset)
+    return Appended(response, partition, appended.end_offset)
 
 
 def _unknown(request: Request) -> ErrorCode:
@@ -117,6 +143,21 @@ def _refused(index: int, error_code: ErrorCode, message: str | None = None) -> A
     return Appended(
         PartitionProduceResponse(
             partition_index=index, error_code=error_code, base_offset=-1, error_message=message
+        )
+    )
+
+
+def _refused_by_log(partition: Partition, index: int, problem: RefusedBatch) -> Appended:
+    """With the log's start, from which a producer can tell whether its records were deleted."""
+    refused = _refused(index, problem.error_code, str(problem)).response
+    if problem.error_code in WITHOUT_LOG_START:
+        return Appended(refused)
+    return Appended(
+        refused._replace(
+            log_start_offset=partition.log.start_offset,
+            record_errors=tuple(
+                BatchIndexAndErrorMessage(*error) for error in problem.record_errors
+            ),
         )
     )
 

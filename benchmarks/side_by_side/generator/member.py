@@ -1,0 +1,124 @@
+"""One member of a classic group: from a response it makes the next request."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import Any
+
+from drumbeat.protocol.api import Api
+from drumbeat.protocol.apis import heartbeat, join_group, sync_group
+from drumbeat.protocol.apis.heartbeat import HeartbeatRequest
+from drumbeat.protocol.apis.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from drumbeat.protocol.apis.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from drumbeat.protocol.errors import ErrorCode
+from drumbeat.protocol.header import read_response_header
+from support.wire import request_frame
+
+# The longest that both servers allow: nobody is to be timed out while others are measured.
+SESSION_TIMEOUT_MS = 1_800_000
+PROTOCOL_TYPE, PROTOCOL = "consumer", "range"
+SUBSCRIPTION = b"\0\x01\0\0\0\x01\0\x05bench\xff\xff\xff\xff\0\0\0\0"
+ASSIGNMENT = b"\0\x01\0\0\0\x01\0\x05bench\0\0\0\x01\0\0\0\0\xff\xff\xff\xff"
+
+
+class Phase(Enum):
+    JOINING = auto()
+    SYNCING = auto()
+    SETTLED = auto()
+    ASKING = auto()  # whether its generation still holds
+
+
+# What the next response to a member answers.
+ASKED: dict[Phase, tuple[Api, int]] = {
+    Phase.JOINING: (join_group.API, 9),
+    Phase.SYNCING: (sync_group.API, 5),
+    Phase.ASKING: (heartbeat.API, 4),
+}
+
+
+class Refused(Exception):
+    """The coordinator gave an answer that no member of a benchmark should get."""
+
+
+class Member:
+    """`size` is the number of members in its generation; only the leader is told."""
+
+    def __init__(self, group_id: str) -> None:
+        self.group_id = group_id
+        self.member_id = ""
+        self.generation_id = -1
+        self.size: int | None = None
+        self.phase = Phase.JOINING
+
+    def join(self) -> bytes:
+        self.size = None
+        protocol = JoinGroupRequestProtocol(PROTOCOL, SUBSCRIPTION)
+        request = JoinGroupRequest(
+            group_id=self.group_id,
+            session_timeout_ms=SESSION_TIMEOUT_MS,
+            rebalance_timeout_ms=SESSION_TIMEOUT_MS,
+            member_id=self.member_id,
+            protocol_type=PROTOCOL_TYPE,
+            protocols=(protocol,),
+        )
+        return self._ask(Phase.JOINING, request)
+
+    def ask(self) -> bytes:
+        request = HeartbeatRequest(self.group_id, self.generation_id, self.member_id)
+        return self._ask(Phase.ASKING, request)
+
+    def answer(self, frame: bytes) -> bytes | None:
+        """The next request, if there is one."""
+        api, version = ASKED[self.phase]
+        _, position = read_response_header(frame, api.response_header_version(version))
+        response = api.decode_response(version)(frame, position)
+        return _NEXT[self.phase, ErrorCode(response.error_code)](self, response)
+
+    def _ask(self, phase: Phase, request: Any) -> bytes:
+        self.phase = phase
+        api, version = ASKED[phase]
+        return request_frame(api, version, request)
+
+    def on_joined(self, response: join_group.JoinGroupResponse) -> bytes:
+        self.generation_id = response.generation_id
+        self.size = len(response.members) or None
+        request = SyncGroupRequest(
+            group_id=self.group_id,
+            generation_id=self.generation_id,
+            member_id=self.member_id,
+            protocol_type=PROTOCOL_TYPE,
+            protocol_name=PROTOCOL,
+            assignments=tuple(
+                SyncGroupRequestAssignment(member.member_id, ASSIGNMENT)
+                for member in response.members
+            ),
+        )
+        return self._ask(Phase.SYNCING, request)
+
+    def on_named(self, response: join_group.JoinGroupResponse) -> bytes:
+        self.member_id = response.member_id
+        return self.join()
+
+    def on_settled(self, _response: object) -> None:
+        self.phase = Phase.SETTLED
+
+    def on_rebalance(self, _response: object) -> bytes:
+        return self.join()
+
+
+class _Next(dict[tuple[Phase, ErrorCode], Any]):
+    def __missing__(self, key: tuple[Phase, ErrorCode]) -> Any:
+        phase, error_code = key
+        raise Refused(f"{phase.name}: {error_code.name}")
+
+
+_NEXT = _Next(
+    {
+        (Phase.JOINING, ErrorCode.MEMBER_ID_REQUIRED): Member.on_named,
+        (Phase.JOINING, ErrorCode.NONE): Member.on_joined,
+        (Phase.SYNCING, ErrorCode.NONE): Member.on_settled,
+        (Phase.SYNCING, ErrorCode.REBALANCE_IN_PROGRESS): Member.on_rebalance,
+        (Phase.ASKING, ErrorCode.NONE): Member.on_settled,
+        (Phase.ASKING, ErrorCode.REBALANCE_IN_PROGRESS): Member.on_rebalance,
+    }
+)
