@@ -111,7 +111,9 @@ def await_offsets(broker: Broker, group_ids: Sequence[str]) -> list[Any]:
     with Wire(broker.servers) as wire:
         while missing := [group_id for group_id in group_ids if group_id not in answers]:
             for group_id in missing:
-                wire.send(offset_fetch.API, OFFSET_FETCH_VERSION, OffsetFetchRequest(group_id, topics))
+                wire.send(
+                    offset_fetch.API, OFFSET_FETCH_VERSION, OffsetFetchRequest(group_id, topics)
+                )
             for group_id in missing:
                 response = wire.receive()
                 if response.error_code not in NOT_YET:

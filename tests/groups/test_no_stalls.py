@@ -14,6 +14,7 @@ GROUPS = 2_000
 CONNECTIONS = 100
 SESSION_MS = 8_000
 BEAT_EVERY_S = 0.01
+LOOK_EVERY_S = 0.2
 WAIT_S_MAX = 1.0
 JOIN_V_WITHOUT_IDS = 3
 LONG = {"session_timeout_ms": 60_000, "rebalance_timeout_ms": 60_000}
@@ -53,16 +54,18 @@ async def longest_wait(wire, member, until):
     return longest
 
 
-async def expire_all(wires, members):
-    """Wait for all of them to be out. They were heard of last at the same time."""
+async def beat_at_once(wires, members):
     shares = [members[number :: len(wires)] for number in range(len(wires))]
     codes = await asyncio.gather(*map(beat, wires, shares))
     assert {code for share in codes for code in share} == {0}
+
+
+async def all_are_out(wire):
     await asyncio.sleep(SESSION_MS / 1000)
     empty = []
-    while len(empty) < len(members):
-        empty = (await wires[0].call(list_groups.API, 5, ListGroupsRequest(("Empty",)))).groups
-        await asyncio.sleep(BEAT_EVERY_S)
+    while len(empty) < GROUPS:
+        await asyncio.sleep(LOOK_EVERY_S)
+        empty = (await wire.call(list_groups.API, 5, ListGroupsRequest(("Empty",)))).groups
 
 
 async def run(servers):
@@ -71,7 +74,8 @@ async def run(servers):
     made = await asyncio.gather(*map(make_groups, wires, shares))
     watcher = await AsyncWire.connect(servers)
     member = ("watched", await join_alone(watcher, "watched", **LONG))
-    expiry = asyncio.create_task(expire_all(wires, [m for share in made for m in share]))
+    await beat_at_once(wires, [member for share in made for member in share])
+    expiry = asyncio.create_task(all_are_out(wires[0]))
     waited = await longest_wait(watcher, member, expiry)
     await expiry
     print(f"\n{GROUPS} sessions end at once: others wait {waited * 1000:.0f} ms at most")

@@ -17,6 +17,7 @@ RUNTIME = Path(__file__).parent.parent / "runtime"
 FILES = (
     "test_api_versions.py",
     "test_cluster.py",
+    "test_concurrent_changes.py",
     "test_configs.py",
     "test_delete_records.py",
     "test_delete_topics.py",

@@ -95,6 +95,17 @@ def test_chosen_keys_only(wire, version):
     assert all(config.synonyms == () for config in configs.values())
 
 
+def test_no_keys_at_all_means_every_key(wire):
+    topic = create_topic(wire)
+    sizes = set()
+    for keys in (None, ()):
+        request = DescribeConfigsRequest((DescribeConfigsResource(TOPIC, topic.name, keys),))
+        (result,) = wire.call(DESCRIBE_CONFIGS, 4, request).results
+        sizes.add(len(result.configs))
+    assert len(sizes) == 1
+    assert sizes.pop() > 20
+
+
 def test_documentation_is_told_if_asked_for(wire):
     topic = create_topic(wire)
     for asked in (True, False):

@@ -37,7 +37,11 @@ ASKED: dict[Phase, tuple[Api, int]] = {
 
 
 class Refused(Exception):
-    """The coordinator gave an answer that no member of a benchmark should get."""
+    """The coordinator gave an answer that no member of a running benchmark should get."""
+
+    def __init__(self, phase: Phase, error_code: ErrorCode) -> None:
+        super().__init__(f"{phase.name}: {error_code.name}")
+        self.error_code = error_code
 
 
 class Member:
@@ -108,8 +112,7 @@ class Member:
 
 class _Next(dict[tuple[Phase, ErrorCode], Any]):
     def __missing__(self, key: tuple[Phase, ErrorCode]) -> Any:
-        phase, error_code = key
-        raise Refused(f"{phase.name}: {error_code.name}")
+        raise Refused(*key)
 
 
 _NEXT = _Next(

@@ -19,7 +19,8 @@ from typing import Final, NamedTuple
 from drumbeat.log.port import LogBatch
 from drumbeat.log.survey import Survey
 from drumbeat.protocol.record_batch import BatchHeader, read_header
-from drumbeat.protocol.records import Record, decode_records
+from drumbeat.protocol.record_section import Row
+from drumbeat.protocol.records import decode_rows
 from drumbeat.protocol.rewriting import empty_batch, retain_records
 
 # What an entry of the map takes besides the key's own bytes: two objects and a slot in a dict,
@@ -46,12 +47,12 @@ class OffsetMap:
         if header.last_offset < self._first_offset:
             return
         if not header.is_control and not survey.is_aborted(header):
-            self._learn(decode_records(batch.data))
+            self._learn(decode_rows(batch.data, header))
         self.end_offset = header.next_offset
 
-    def _learn(self, records: Iterable[Record]) -> None:
+    def _learn(self, rows: Iterable[Row]) -> None:
         offsets, first_offset = self.offsets, self._first_offset
-        for offset, _, key, _, _ in records:
+        for offset, _, key, _, _ in rows:
             if key is None or offset < first_offset:
                 continue
             if key not in offsets:
@@ -78,7 +79,7 @@ class Rules(NamedTuple):
         header = batch.header
         if header.base_offset >= self.offset_map.end_offset:
             return batch  # the map was full before: a later pass gets here
-        records, kept = self._split(batch)
+        rows, kept = self._split(batch)
         if not kept:
             must_stay = header.last_offset in self.survey.producer_ends
             must_stay = must_stay or header.last_offset == self.last_offset
@@ -86,37 +87,37 @@ class Rules(NamedTuple):
         horizon_ms = header.delete_horizon_ms
         if horizon_ms is None and self._is_to_go(header, kept):
             horizon_ms = self.now_ms + self.delete_retention_ms
-        if len(kept) == len(records) and horizon_ms == header.delete_horizon_ms:
+        if len(kept) == len(rows) and horizon_ms == header.delete_horizon_ms:
             return batch
         return _logged(retain_records(header, kept, horizon_ms))
 
-    def _split(self, batch: LogBatch) -> tuple[list[Record], list[Record]]:
+    def _split(self, batch: LogBatch) -> tuple[list[Row], list[Row]]:
         """All records of the batch as far as anybody may still want them, and those to keep."""
         header = batch.header
         horizon_ms = header.delete_horizon_ms
         is_over = horizon_ms is not None and horizon_ms <= self.now_ms
         if header.is_control:
             is_gone = is_over and header.base_offset in self.survey.empty_markers
-            records = [] if is_gone else decode_records(batch.data)
-            return records, records
+            rows = [] if is_gone else decode_rows(batch.data, header)
+            return rows, rows
         if self.survey.is_aborted(header):
             return [], []
         newest = self.offset_map.offsets.get
-        records = decode_records(batch.data)
+        rows = decode_rows(batch.data, header)
         kept = [
-            record
-            for record in records
-            if record[2] is not None
-            and newest(record[2], -1) <= record[0]
-            and not (is_over and record[3] is None)
+            row
+            for row in rows
+            if row[2] is not None
+            and newest(row[2], -1) <= row[0]
+            and not (is_over and row[3] is None)
         ]
-        return records, kept
+        return rows, kept
 
-    def _is_to_go(self, header: BatchHeader, kept: list[Record]) -> bool:
+    def _is_to_go(self, header: BatchHeader, kept: list[Row]) -> bool:
         """Whether some of the batch is there for latecomers only, so that its time runs now."""
         if header.is_control:
             return header.base_offset in self.survey.empty_markers
-        return any(record[3] is None for record in kept)
+        return any(row[3] is None for row in kept)
 
 
 def _logged(data: bytes) -> LogBatch:

@@ -43,11 +43,13 @@ class FrameDecoder:
         return frames
 
     def _split(self, data: bytes | bytearray | memoryview) -> tuple[list[bytes], int]:
-        frames = []
+        frames: list[bytes] = []
         position, end = 0, len(data)
         while end - position >= LENGTH_BYTES:
             (size,) = _length.unpack_from(data, position)
             if not 0 <= size <= self._frame_bytes_max:
+                if frames:
+                    break  # what came before it is answered first; the next call refuses it
                 raise ProtocolError(self._absurd(size, bytes(data[position : position + 4])))
             stop = position + LENGTH_BYTES + size
             if stop > end:

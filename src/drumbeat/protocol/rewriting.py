@@ -17,30 +17,32 @@ from drumbeat.protocol.record_batch import (
     BatchHeader,
     seal,
 )
-from drumbeat.protocol.record_section import encode_rows
-from drumbeat.protocol.records import Record
+from drumbeat.protocol.record_section import Row, encode_rows
 
 _NO_TIMESTAMP: Final = -1
 
 
 def retain_records(
-    header: BatchHeader, records: Sequence[Record], delete_horizon_ms: int | None
+    header: BatchHeader, rows: Sequence[Row], delete_horizon_ms: int | None
 ) -> bytes:
     """The batch with only these of its records.
 
     The delete horizon, from when on the batch's tombstones may go, takes the place of the base
     timestamp; that is where Kafka keeps it.
     """
-    base_timestamp = records[0].timestamp if delete_horizon_ms is None else delete_horizon_ms
-    section = encode_rows(records, header.base_offset, base_timestamp)
+    base_timestamp = rows[0][1] if delete_horizon_ms is None else delete_horizon_ms
+    section = encode_rows(rows, header.base_offset, base_timestamp)
     if header.codec is not Codec.NONE:
         section = compress(header.codec, section)
     has_horizon = delete_horizon_ms is not None
+    max_timestamp = header.max_timestamp
+    if not header.is_log_append_time:  # then it is every record's, whatever the rows say
+        max_timestamp = max(row[1] for row in rows)
     kept = header._replace(
         attributes=header.attributes & ~DELETE_HORIZON_FLAG | DELETE_HORIZON_FLAG * has_horizon,
         base_timestamp=base_timestamp,
-        max_timestamp=max(record.timestamp for record in records),
-        record_count=len(records),
+        max_timestamp=max_timestamp,
+        record_count=len(rows),
     )
     return seal(kept, section)
 

@@ -10,6 +10,7 @@ from drumbeat.runtime.cleaner import Cleaner
 from drumbeat.runtime.clock import Clock
 from drumbeat.runtime.config import BrokerConfig
 from drumbeat.runtime.coordinator.group_coordinator import GroupCoordinator
+from drumbeat.runtime.durably import durably
 from drumbeat.runtime.dynamic_configs import DynamicConfigs
 from drumbeat.runtime.identity import Identity
 from drumbeat.runtime.partition import Partition
@@ -73,7 +74,7 @@ class Broker:
 
     async def configure(self, config: BrokerConfig) -> None:
         """Store a changed configuration and have it take effect."""
-        await asyncio.to_thread(self.storage.configs.save, config)
+        await durably(self.storage.configs.save, config)
         self.config = config
         for topic in self.topics:
             self.partitions.configure(topic, config)

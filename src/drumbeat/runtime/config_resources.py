@@ -8,6 +8,7 @@ from drumbeat.protocol.errors import ErrorCode
 from drumbeat.runtime.broker import Broker
 from drumbeat.runtime.config import BrokerConfig
 from drumbeat.runtime.config import alter as changes
+from drumbeat.runtime.durably import StorageFailed
 from drumbeat.runtime.topic_names import problem_with
 from drumbeat.runtime.topics import Topic
 
@@ -55,7 +56,10 @@ async def change_topic(
             return Refusal(ErrorCode[overrides.error], overrides.message)
         return topic if validate_only else topic._replace(configs=MappingProxyType(overrides))
 
-    decided = await broker.topics.change(name, changed)
+    try:
+        decided = await broker.topics.change(name, changed)
+    except StorageFailed as problem:
+        return Refusal(ErrorCode.KAFKA_STORAGE_ERROR, str(problem))
     if isinstance(decided, Refusal):
         return decided
     broker.partitions.configure(decided, broker.config)
@@ -72,6 +76,10 @@ async def change_broker(
         changed = change(broker.config)
         if isinstance(changed, changes.Refusal):
             return Refusal(ErrorCode[changed.error], changed.message)
-        if not validate_only:
+        if validate_only:
+            return None
+        try:
             await broker.configure(changed)
+        except StorageFailed as problem:
+            return Refusal(ErrorCode.KAFKA_STORAGE_ERROR, str(problem))
         return None

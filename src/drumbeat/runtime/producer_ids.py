@@ -9,6 +9,7 @@ import os
 from typing import Protocol
 
 from drumbeat.log.files import Disk, read_file, write_file_atomically
+from drumbeat.runtime.durably import durably
 
 BLOCK = 1000  # as Kafka's controller hands them out
 FILE = "producer-ids"
@@ -37,7 +38,7 @@ class FileProducerIds:
     async def next_id(self) -> int:
         async with self._reserving:
             if self._next == self._end:
-                await asyncio.to_thread(self._reserve)
+                await durably(self._reserve)
             self._next += 1
             return self._next - 1
 

@@ -1,17 +1,21 @@
 """Creating, growing and deleting topics: Kafka's rules, then the catalog, then the logs."""
 
+import logging
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from drumbeat.protocol.apis.create_topics import CreatableTopic
 from drumbeat.protocol.errors import ErrorCode
 from drumbeat.runtime.config.alter import validate_topic
+from drumbeat.runtime.durably import StorageFailed
 from drumbeat.runtime.entropy import new_topic_id
 from drumbeat.runtime.topic_names import collision, problem_with
 from drumbeat.runtime.topics import CONSUMER_OFFSETS, GROUP_EVENTS, Topic
 
 if TYPE_CHECKING:
     from drumbeat.runtime.broker import Broker
+
+log = logging.getLogger(__name__)
 
 BROKER_DEFAULT = -1
 PARTITIONS_PER_REQUEST_MAX = 10_000  # what Kafka's controller creates at a time
@@ -128,13 +132,16 @@ def _replication_factor(broker: "Broker", asked: CreatableTopic) -> int:
 
 
 async def create_automatically(broker: "Broker", name: str) -> Topic | None:
-    """The topic as auto-creation makes it; None if its name collides with another's."""
+    """The topic as auto-creation makes it; None if its name collides or the disk is full."""
     planned = _internal_topic(broker, name) or plan_topic(
         broker,
         CreatableTopic(name=name, num_partitions=BROKER_DEFAULT, replication_factor=BROKER_DEFAULT),
     )
     if isinstance(planned, Topic):
-        await broker.topics.create(planned)
+        try:
+            await broker.topics.create(planned)
+        except StorageFailed as problem:
+            log.warning("topic %s could not be created: %s", name, problem)
     return broker.topics.get(name)
 
 

@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeVar
 
+from drumbeat.runtime.durably import durably
+
 CONSUMER_OFFSETS = "__consumer_offsets"
 GROUP_EVENTS = "__group_events"
 INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, GROUP_EVENTS, "__transaction_state"})
@@ -98,7 +100,7 @@ class TopicCatalog:
         async with self._changing:
             if topic.name in self._by_name:
                 return False
-            await asyncio.to_thread(self._store.save, topic)
+            await durably(self._store.save, topic)
             self._put(topic)
             return True
 
@@ -114,7 +116,7 @@ class TopicCatalog:
             current = self._by_name.get(name)
             decided = change(current)
             if isinstance(decided, Topic) and decided is not current:
-                await asyncio.to_thread(self._store.save, decided)
+                await durably(self._store.save, decided)
                 self._put(decided)
             return decided
 
@@ -127,7 +129,7 @@ class TopicCatalog:
             if self._by_id.get(topic.topic_id) is None:
                 return False
             topic = self._by_name[topic.name]._replace(is_deleted=True)
-            await asyncio.to_thread(self._store.save, topic)
+            await durably(self._store.save, topic)
             del self._by_name[topic.name]
             del self._by_id[topic.topic_id]
             await self._finish_deletion(topic, remove_logs)
@@ -142,7 +144,7 @@ class TopicCatalog:
 
     async def _finish_deletion(self, topic: Topic, remove_logs: RemoveLogs) -> None:
         await remove_logs(topic)
-        await asyncio.to_thread(self._store.remove, topic)
+        await durably(self._store.remove, topic)
 
     def _put(self, topic: Topic) -> None:
         self._by_name[topic.name] = topic

@@ -72,6 +72,15 @@ class Connection(asyncio.BufferedProtocol):
             self._frames.extend(frames)
             self._peer_since_ms = None
         self._handle_frames()
+        if self._decoder.buffered_bytes:
+            self._check_beginning()
+
+    def _check_beginning(self) -> None:
+        """Garbage behind whole frames is refused once these are handled."""
+        try:
+            self._frames.extend(self._decoder.feed(b""))
+        except ProtocolError as problem:
+            self._refuse(problem)
 
     def pause_writing(self) -> None:
         self._is_write_paused = True

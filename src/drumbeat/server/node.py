@@ -14,7 +14,7 @@ from drumbeat.runtime.identity import load_identity, new_identity
 from drumbeat.runtime.producer_ids import FileProducerIds, MemoryProducerIds
 from drumbeat.runtime.topic_files import FileTopicStore
 from drumbeat.runtime.topics import MemoryTopicStore
-from drumbeat.server.listener import Limits, Listener
+from drumbeat.server.listener import Limits, Listener, ListenError
 
 IN_MEMORY = "memory"
 
@@ -77,8 +77,7 @@ class Node:
         self._exit.push_async_callback(self.broker.stop)
         try:
             await self.broker.start()
-            (bound, *_) = self.broker.config.listeners
-            (advertised, *_) = self.broker.config.advertised_listeners
+            bound, advertised = self._only_listener()
             self._exit.push_async_callback(self.listener.stop)
             port = await self.listener.start(bound.host or "", bound.port)
             self.broker.advertised = _advertised(advertised, port)
@@ -87,6 +86,13 @@ class Node:
         except BaseException:
             await self._exit.aclose()
             raise
+
+    def _only_listener(self) -> tuple[Endpoint, Endpoint]:
+        config = self.broker.config
+        if len(config.listeners) > 1:
+            named = ", ".join(map(str, config.listeners))
+            raise ListenError(f"listeners: one client listener is opened here, not {named}")
+        return config.listeners[0], config.advertised_listeners[0]
 
     async def stop(self) -> None:
         """Stop accepting, close connections, leave the data in order."""

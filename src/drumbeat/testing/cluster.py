@@ -52,17 +52,21 @@ class Cluster:
 
     def start(self) -> None:
         started: Future[Node] = Future()
-        self._thread = threading.Thread(target=self._run, args=(started,), name="drumbeat")
+        self._thread = threading.Thread(
+            target=self._run, args=(started,), name="drumbeat", daemon=True
+        )
         self._thread.start()
         self._node = started.result(START_TIMEOUT_S)
 
     def stop(self) -> None:
         if self._loop is None or self._thread is None or self._node is None:
             return
-        self.run(self._node.stop)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop = self._thread = self._node = None
+        try:
+            self.run(self._node.stop)
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop = self._thread = self._node = None
 
     def run(self, function: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run a coroutine function on the node's loop and return what it returns."""

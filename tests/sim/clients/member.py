@@ -217,12 +217,15 @@ class Member(Client):
         return self._planned_on != self.around.topics.partitions(self.planned_topics)
 
     async def commit_owned(self) -> Operation:
+        chosen = self.rng.sample(self.owned, self.rng.randint(1, len(self.owned)))
+        return await self._commit(sorted(chosen))
+
+    async def _commit(self, partitions: list[TopicPartition]) -> Operation:
         profile = self.profile
         who = Committer(
             profile.group_id, self.generation_id, self.member_id, profile.group_instance_id
         )
-        chosen = self.rng.sample(self.owned, self.rng.randint(1, len(self.owned)))
-        operation = await self.commit(who, sorted(chosen))
+        operation = await self.commit(who, partitions)
         errors = set(commit_errors(operation, self.around.topics).values())
         for error_code in sorted(errors - {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}):
             if error_code not in (ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.UNKNOWN_TOPIC_ID):
@@ -236,8 +239,11 @@ class Member(Client):
         )
 
     async def _dawdle(self) -> None:
+        """Alive, and even committing, but not in a hurry to sync."""
         for _ in range(1 + self.profile.rebalance_timeout_ms // self.profile.heartbeat_ms):
             await asyncio.sleep(self.profile.heartbeat_ms / 1000)
+            if self.rng.random() < 0.3:
+                await self._commit(self.around.topics.all_partitions()[:1])
             operation = await self.call(self._heartbeat_request())
             self._react(operation.response.error_code)
 

@@ -37,7 +37,9 @@ from drumbeat.runtime.requests import Deferred, Request
 
 log = logging.getLogger(__name__)
 
-EXPIRIES_PER_TURN = 100  # then others get their turn, however many deadlines passed at once
+# Then others get their turn, however many deadlines passed at once. Few, because all shards of a
+# node may have some to deal with in the same turn.
+EXPIRIES_PER_TURN = 5
 
 
 class ShardState(Enum):

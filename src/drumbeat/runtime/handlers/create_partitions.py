@@ -10,6 +10,7 @@ from drumbeat.protocol.apis.create_partitions import (
 )
 from drumbeat.protocol.errors import ErrorCode
 from drumbeat.runtime.broker import Broker
+from drumbeat.runtime.durably import StorageFailed
 from drumbeat.runtime.requests import Request
 from drumbeat.runtime.topic_changes import Refusal, too_many_partitions
 from drumbeat.runtime.topics import Topic
@@ -42,7 +43,10 @@ async def _grow(
             return refusal or topic
         return topic._replace(partition_count=asked.total_count)
 
-    decided = await broker.topics.change(asked.name, grown)
+    try:
+        decided = await broker.topics.change(asked.name, grown)
+    except StorageFailed as problem:
+        return Refusal(ErrorCode.KAFKA_STORAGE_ERROR, str(problem))
     return decided if isinstance(decided, Refusal) else None
 
 

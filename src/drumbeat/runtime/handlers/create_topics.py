@@ -15,6 +15,7 @@ from drumbeat.protocol.apis.create_topics import (
 from drumbeat.protocol.errors import ErrorCode
 from drumbeat.runtime.broker import Broker
 from drumbeat.runtime.config.describe import describe_topic
+from drumbeat.runtime.durably import StorageFailed
 from drumbeat.runtime.requests import Request
 from drumbeat.runtime.topic_changes import (
     Refusal,
@@ -48,10 +49,18 @@ async def _create(
     planned = plan_topic(broker, asked)
     if isinstance(planned, Refusal):
         return _refused(asked.name, planned)
-    if not validate_only and not await broker.topics.create(planned):
-        taken = Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {asked.name!r} already exists")
-        return _refused(asked.name, taken)
+    if not validate_only and (refusal := await _store(broker, planned)) is not None:
+        return _refused(asked.name, refusal)
     return _created(broker, planned, validate_only)
+
+
+async def _store(broker: Broker, topic: Topic) -> Refusal | None:
+    try:
+        if await broker.topics.create(topic):
+            return None
+    except StorageFailed as problem:
+        return Refusal(ErrorCode.KAFKA_STORAGE_ERROR, str(problem))
+    return Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {topic.name!r} already exists")
 
 
 def _created(broker: Broker, topic: Topic, validate_only: bool) -> CreatableTopicResult:

@@ -11,6 +11,7 @@ from drumbeat.protocol.apis.delete_topics import (
 from drumbeat.protocol.errors import ErrorCode
 from drumbeat.protocol.schema import NULL_UUID
 from drumbeat.runtime.broker import Broker
+from drumbeat.runtime.durably import StorageFailed
 from drumbeat.runtime.requests import Request
 from drumbeat.runtime.topic_changes import delete_topic
 
@@ -38,7 +39,11 @@ async def handle(
 
 async def _delete(broker: Broker, asked: DeleteTopicState) -> DeletableTopicResult:
     found = broker.find_topic(asked.name or "", asked.topic_id)
-    if found is None or not await delete_topic(broker, found):
+    try:
+        is_deleted = found is not None and await delete_topic(broker, found)
+    except StorageFailed:
+        return _result(asked, ErrorCode.KAFKA_STORAGE_ERROR)
+    if found is None or not is_deleted:
         by_name = asked.name is not None
         error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if by_name else ErrorCode.UNKNOWN_TOPIC_ID
         return _result(asked, error)
@@ -65,4 +70,5 @@ _MESSAGES = {
     ErrorCode.UNKNOWN_TOPIC_ID: "This server does not host this topic ID.",
     ErrorCode.INVALID_REQUEST: "A topic is to be named once, by name or by id.",
     ErrorCode.TOPIC_DELETION_DISABLED: "delete.topic.enable is false.",
+    ErrorCode.KAFKA_STORAGE_ERROR: "The disk did not take the change.",
 }

@@ -3,6 +3,7 @@
 from drumbeat.protocol.apis.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from drumbeat.protocol.errors import ErrorCode
 from drumbeat.runtime.broker import Broker
+from drumbeat.runtime.durably import StorageFailed
 from drumbeat.runtime.requests import Request
 
 NONE = -1
@@ -18,7 +19,11 @@ async def handle(
         return _error(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     if (body.producer_id == NONE) != (body.producer_epoch == NONE):
         return _error(ErrorCode.INVALID_REQUEST)
-    return InitProducerIdResponse(producer_id=await broker.producer_ids.next_id(), producer_epoch=0)
+    try:
+        producer_id = await broker.producer_ids.next_id()
+    except StorageFailed:
+        return _error(ErrorCode.COORDINATOR_NOT_AVAILABLE)  # producers try again
+    return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
 
 
 def _error(error_code: ErrorCode) -> InitProducerIdResponse:

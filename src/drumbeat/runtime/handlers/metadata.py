@@ -19,6 +19,7 @@ from drumbeat.runtime.topics import Topic
 
 EMPTY_LIST_MEANS_ALL_BEFORE = 1
 CREATION_IS_OPTIONAL_SINCE = 4
+IDS_SINCE = 12
 
 
 def handle(broker: Broker, request: Request, body: MetadataRequest) -> MetadataResponse | Deferred:
@@ -26,9 +27,16 @@ def handle(broker: Broker, request: Request, body: MetadataRequest) -> MetadataR
     if asked is None or (not asked and request.api_version < EMPTY_LIST_MEANS_ALL_BEFORE):
         topics = [_known(broker, topic, body) for topic in broker.topics]
         return _response(broker, topics, body)
+    if request.api_version < IDS_SINCE and any(topic.name is None for topic in asked):
+        return MetadataResponse(topics=tuple(_without_name(topic) for topic in asked))
     if missing := _to_be_created(broker, request, body):
         return broker.tasks.defer(_create_then_answer(broker, body, missing))
     return _response(broker, [_topic(broker, topic, body) for topic in asked], body)
+
+
+def _without_name(asked: MetadataRequestTopic) -> MetadataResponseTopic:
+    """Versions 10 and 11 carry topic ids that nobody may ask by yet."""
+    return MetadataResponseTopic(error_code=ErrorCode.INVALID_REQUEST, name=asked.name or "")
 
 
 async def _create_then_answer(

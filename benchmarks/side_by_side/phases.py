@@ -1,0 +1,169 @@
+"""The order of the measurements: cold, warm, memory, restart.
+
+Systems take turns within every question, and who goes first changes from one repetition to the
+next, so that whatever else the machine does hits all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import NamedTuple, TypeVar
+
+from benchmarks.side_by_side.bench import Bench
+from benchmarks.side_by_side.brokers import DRUMBEAT, Broker, System, fresh_broker
+from benchmarks.side_by_side.measures import (
+    data,
+    first_member,
+    group_memory,
+    group_requests,
+    latency,
+    rebalance,
+    restart,
+)
+from benchmarks.side_by_side.requests import prepare
+from benchmarks.side_by_side.results import COLD, WARM
+
+Item = TypeVar("Item")
+
+MAIN_LOADS = ("heartbeats", "commits x1", "commits x20", "offset fetches x1")
+GROWTH_LOADS = ("commits x10", "commits x100", "offset fetches x20")
+COMMITS = "commits x1"
+PIPELINED = 10
+COLD_MEMBERS = 1_000
+
+
+class Systems(NamedTuple):
+    """Those that everything is measured on, and those that are shown beside the commits."""
+
+    main: Sequence[System]
+    commits_only: Sequence[System]
+
+
+def measure_all(bench: Bench, systems: Systems) -> None:
+    print("cold: the first seconds of a fresh process", flush=True)
+    for repetition in range(bench.plan.repetitions):
+        for system in _rotated(systems.main, repetition):
+            _cold(bench, system, repetition)
+    print("warm", flush=True)
+    with _brokers(bench, systems.main, "warm") as brokers:
+        _warm_requests(bench, brokers)
+        _warm_rebalances(bench, brokers)
+        _warm_data(bench, brokers)
+    with _brokers(bench, systems.commits_only, "synced") as brokers:
+        _loads(bench, brokers, [(COMMITS, count, 1) for count in bench.plan.connections])
+        _loads(bench, brokers, [("commits x20", group_requests.CONNECTIONS, 1)])
+    print("memory", flush=True)
+    _alone(bench, systems.main, group_memory.measure)
+    print("restart", flush=True)
+    _alone(bench, systems.main, restart.measure)
+
+
+# -- cold ------------------------------------------------------------------------------------------
+
+
+def _cold(bench: Bench, system: System, repetition: int) -> None:
+    """All within about ten seconds of service; each time another load comes first."""
+    bench.await_quiet()
+    with fresh_broker(system, bench.folder / "cold") as broker:
+        first_member.measure(bench, broker)
+        prepare(broker)
+        rebalance.measure(bench, broker, COLD, COLD_MEMBERS)
+        for load in _rotated(MAIN_LOADS, repetition):
+            group_requests.prepare(broker, load).measure(bench, COLD, bench.plan.cold_window_s)
+
+
+# -- warm ------------------------------------------------------------------------------------------
+
+
+def _warm_requests(bench: Bench, brokers: Sequence[Broker]) -> None:
+    hundred = group_requests.CONNECTIONS
+    cases = [(load, hundred, 1) for load in MAIN_LOADS]
+    cases.append(("heartbeats", hundred, PIPELINED))
+    cases += [(COMMITS, count, 1) for count in bench.plan.connections if count != hundred]
+    if bench.plan.growth:
+        cases += [("heartbeats", count, 1) for count in bench.plan.connections if count != hundred]
+        cases += [(load, hundred, 1) for load in GROWTH_LOADS]
+    _loads(bench, brokers, cases)
+    for load in ("heartbeats", COMMITS):
+        prepared = [group_requests.prepare(broker, load) for broker in brokers]
+        for each in _interleaved(bench, prepared):
+            latency.measure(bench, each)
+
+
+def _loads(bench: Bench, brokers: Sequence[Broker], cases: Iterable[tuple[str, int, int]]) -> None:
+    warm: set[str] = set()
+    for load, connections, depth in cases:
+        prepared = [group_requests.prepare(broker, load, connections, depth) for broker in brokers]
+        if load not in warm:
+            warm.add(load)
+            for each in _that_warm_up(prepared):
+                each.warm_up(bench.plan.warm_up_s)
+        for each in _interleaved(bench, prepared):
+            each.measure(bench, WARM, bench.plan.window_s)
+
+
+def _warm_rebalances(bench: Bench, brokers: Sequence[Broker]) -> None:
+    for broker in brokers:
+        if broker.name != DRUMBEAT:
+            rebalance.warm_up(broker, max(bench.plan.members), bench.plan.warm_rebalances)
+    for members in bench.plan.members:
+        for broker in _interleaved(bench, brokers):
+            rebalance.measure(bench, broker, WARM, members)
+
+
+def _warm_data(bench: Bench, brokers: Sequence[Broker]) -> None:
+    topics = [data.new_topic(broker) for broker in brokers]
+    pairs = list(zip(brokers, topics, strict=True))
+    _transfers(bench, [data.prepare_fetch(*pair) for pair in pairs])
+    for batch_bytes in bench.plan.batch_bytes:
+        _transfers(bench, [data.prepare_produce(*pair, batch_bytes) for pair in pairs])
+    for pair in pairs:
+        data.delete_topic(*pair)
+
+
+def _transfers(bench: Bench, prepared: Sequence[data.Prepared]) -> None:
+    for each in _that_warm_up(prepared):
+        each.warm_up(bench.plan.warm_up_s / 2)
+    for each in _interleaved(bench, prepared):
+        each.measure(bench)
+
+
+Load = TypeVar("Load", group_requests.Prepared, data.Prepared)
+
+
+def _that_warm_up(prepared: Iterable[Load]) -> list[Load]:
+    """Python is as fast in its first second as later; only a JVM has to be warmed up."""
+    return [each for each in prepared if each.broker.name != DRUMBEAT]
+
+
+# -- brokers ---------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _brokers(bench: Bench, systems: Sequence[System], phase: str) -> Iterator[list[Broker]]:
+    """All of them at once, and only one of them under load at a time."""
+    with ExitStack() as running:
+        brokers = []
+        for number, system in enumerate(systems):
+            folder = bench.folder / f"{phase}-{number}"
+            brokers.append(running.enter_context(fresh_broker(system, folder)))
+            prepare(brokers[-1])
+        yield brokers
+
+
+def _alone(bench: Bench, systems: Sequence[System], measure) -> None:
+    for system in systems:
+        with fresh_broker(system, bench.folder / "alone") as broker:
+            prepare(broker)
+            measure(bench, broker)
+
+
+def _interleaved(bench: Bench, items: Sequence[Item]) -> Iterator[Item]:
+    for repetition in range(bench.plan.repetitions):
+        yield from _rotated(items, repetition)
+
+
+def _rotated(items: Sequence[Item], by: int) -> list[Item]:
+    by %= max(len(items), 1)
+    return [*items[by:], *items[:by]]
