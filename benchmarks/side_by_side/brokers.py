@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-
 from benchmarks.side_by_side.processes import cpu_s, rss_bytes
+
 from interop.kafka_jars import BROKER_OPTIONS, SETTINGS, jars, run_tool
 from support.ports import free_ports
 
@@ -175,12 +175,13 @@ def _format(template: Path) -> None:
 def _write_properties(data: Path, port: int, settings: Mapping[str, str]) -> Path:
     (controller_port,) = free_ports(1)
     client, controller = f"127.0.0.1:{port}", f"127.0.0.1:{controller_port}"
-    places = {
+    chosen = {
+        **settings,
         "controller.quorum.voters": f"1@{controller}",
         "listeners": f"PLAINTEXT://{client},CONTROLLER://{controller}",
         "advertised.listeners": f"PLAINTEXT://{client}",
         "log.dirs": str(data / "logs"),
     }
     properties = data / "server.properties"
-    properties.write_text("".join(f"{key}={value}\n" for key, value in (settings | places).items()))
+    properties.write_text("".join(f"{key}={value}\n" for key, value in chosen.items()))
     return properties

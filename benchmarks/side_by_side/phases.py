@@ -6,7 +6,7 @@ next, so that whatever else the machine does hits all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple, TypeVar
 
@@ -25,6 +25,7 @@ from benchmarks.side_by_side.requests import prepare
 from benchmarks.side_by_side.results import COLD, WARM
 
 Item = TypeVar("Item")
+Measure = Callable[[Bench, Broker], None]
 
 MAIN_LOADS = ("heartbeats", "commits x1", "commits x20", "offset fetches x1")
 GROWTH_LOADS = ("commits x10", "commits x100", "offset fetches x20")
@@ -152,7 +153,7 @@ def _brokers(bench: Bench, systems: Sequence[System], phase: str) -> Iterator[li
         yield brokers
 
 
-def _alone(bench: Bench, systems: Sequence[System], measure) -> None:
+def _alone(bench: Bench, systems: Sequence[System], measure: Measure) -> None:
     for system in systems:
         with fresh_broker(system, bench.folder / "alone") as broker:
             prepare(broker)

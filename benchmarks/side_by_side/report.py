@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
 from benchmarks.side_by_side.brokers import DRUMBEAT, KAFKA
 from benchmarks.side_by_side.goals import GOALS, Goal
-from benchmarks.side_by_side.results import Key, Results, Spread
+from benchmarks.side_by_side.results import Results, Spread
+from rich.console import Console
+from rich.table import Table
 
 VERDICTS = {True: "met", False: "not met", None: "not measured"}
 
@@ -36,10 +35,10 @@ def noise_text(results: Results) -> str:
 
 
 def value_table(results: Results) -> tuple[list[str], list[list[str]]]:
-    systems = results.systems()
+    systems = results.systems
     header = ["", "question", "unit", *systems, "ratio"]
     rows = []
-    for key in results.keys():
+    for key in results.keys:
         spreads = [_spread_text(results.spread(key, system)) for system in systems]
         ratio = _ratio_text(results.ratio(key, DRUMBEAT, KAFKA))
         rows.append([key.phase, key.question, key.unit, *spreads, ratio])

@@ -1,4 +1,4 @@
-"""What was measured: every value of every system, in the order in which the questions were asked."""
+"""What was measured: every value of every system, in the order of the questions."""
 
 from __future__ import annotations
 
@@ -34,9 +34,11 @@ class Results:
     def add(self, key: Key, system: str, value: float) -> None:
         self._values.setdefault(key, {}).setdefault(system, []).append(value)
 
+    @property
     def keys(self) -> list[Key]:
         return list(self._values)
 
+    @property
     def systems(self) -> list[str]:
         return list(
             dict.fromkeys(name for by_system in self._values.values() for name in by_system)

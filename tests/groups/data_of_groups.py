@@ -23,6 +23,11 @@ class Data:
     def __exit__(self, *_exc: object) -> None:
         self._wire.socket.close()
 
+    def again(self, servers: str) -> "Data":
+        """The same topic, on a broker that has come back."""
+        self._wire = Wire(servers)
+        return self
+
     @property
     def name(self) -> str:
         return self.topic.name

@@ -22,15 +22,20 @@ ASSIGNORS = {
 T = TypeVar("T")
 
 
+_starting = threading.Lock()
+
+
 @cache
-def event_loop() -> asyncio.AbstractEventLoop:
+def _event_loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="aiokafka", daemon=True).start()
     return loop
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    return asyncio.run_coroutine_threadsafe(coroutine, event_loop()).result(SETTLE_TIMEOUT_S)
+    with _starting:
+        loop = _event_loop()
+    return asyncio.run_coroutine_threadsafe(coroutine, loop).result(SETTLE_TIMEOUT_S)
 
 
 class AiokafkaMember(Member):

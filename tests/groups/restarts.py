@@ -39,11 +39,12 @@ class Bounced:
         self.stop()
         self._connections.close()
 
-    def start(self, **settings: str) -> None:
+    def start(self, *, is_awaited: bool = True, **settings: str) -> None:
         chosen = {**self._settings, **settings}
         self.servers = self._broker.enter_context(start_broker(self._folder, chosen))
         self.coordinator = self._connections.enter_context(WireCoordinator(self.servers))
-        wait_until(self._is_loaded, 10.0, "all groups are loaded")
+        if is_awaited:
+            wait_until(self.is_loaded, 10.0, "all groups are loaded")
 
     def stop(self) -> None:
         """Clients stay as they are: what they are told at the end can still be read."""
@@ -53,7 +54,7 @@ class Bounced:
         self.stop()
         self.start(**settings)
 
-    def _is_loaded(self) -> bool:
+    def is_loaded(self) -> bool:
         return self.coordinator.send(ListGroupsRequest()).error_code == 0
 
     def clients(self, group_id: str) -> WireClients:

@@ -27,7 +27,8 @@ ADMINISTRATION = {
         "delete": "NON_EMPTY_GROUP",
     },
     "list_offsets": {"low": [0, 0, 0], "high": [40, 0, 0], "middle": [25, 0, 0]},
-    "reset_offsets": {"before": [40, -1, -1], "set": [7, -1, -1], "reset": [0, 0, 0]},
+    # What it commits for "earliest" is not an offset; it asks for one when it reads from there.
+    "reset_offsets": {"before": [40, -1, -1], "set": [7, -1, -1], "reset": [-2, -2, -2]},
     "list_groups": {
         "protocol_type": "consumer",
         "states": {"node-group": "Empty", "missing": "Dead"},

@@ -5,6 +5,8 @@ import struct
 import pytest
 from crc32c import crc32c
 
+from drumbeat.protocol.apis.find_coordinator import API as FIND_COORDINATOR
+from drumbeat.protocol.apis.find_coordinator import FindCoordinatorRequest
 from drumbeat.protocol.apis.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from drumbeat.protocol.compression import Codec
 from drumbeat.protocol.errors import ErrorCode
@@ -13,6 +15,7 @@ from support.data_topics import (
     BASE_TIMESTAMP,
     PRODUCE,
     Topic,
+    await_topic,
     batch,
     create_topic,
     fetch_from,
@@ -23,6 +26,8 @@ from support.data_topics import (
     records_in,
     values_in,
 )
+from support.topics import described
+from support.waiting import wait_until
 from support.wire import Wire, request_frame
 
 VERSIONS = lowest_and_highest(PRODUCE)
@@ -150,6 +155,21 @@ def test_an_unknown_topic_is_not_created(wire, version, error_code):
 def test_an_unknown_partition_of_a_known_topic(wire, topic, version, partition):
     response = produce_to(wire, topic, batch(b"a"), version=version, partition=partition)
     assert response.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_internal_topics_are_not_for_clients(wire, version):
+    """Kafka lets only one client id write them, its own tools' (Topic.java and KafkaApis)."""
+    wait_until(
+        lambda: wire.call(FIND_COORDINATOR, 0, FindCoordinatorRequest("g")).error_code == 0,
+        20.0,
+        "the group coordinator, which creates its topic",
+    )
+    offsets = Topic("__consumer_offsets", described(wire, "__consumer_offsets").topic_id)
+    await_topic(wire, offsets)
+    response = produce_to(wire, offsets, batch(b"a"), version=version)
+    assert (response.error_code, response.base_offset) == (ErrorCode.INVALID_TOPIC_EXCEPTION, -1)
+    assert offset_of(wire, offsets) == (0, -1)
 
 
 # -- what a batch has to be like -----------------------------------------------------------------

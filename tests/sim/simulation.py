@@ -17,7 +17,7 @@ from sim.checkers.expiry import ExpiryChecker
 from sim.checkers.generations import GenerationChecker
 from sim.checkers.membership import SessionChecker, StaticMemberChecker
 from sim.checkers.registers import RegisterChecker
-from sim.checkers.replay import EpochChecker, ReplayChecker
+from sim.checkers.replay import EpochChecker, ParkingChecker, ReplayChecker
 from sim.checkers.sightings import Sightings
 from sim.clients.client import Surroundings
 from sim.disk import Disk
@@ -117,6 +117,7 @@ class World:
         verdict, attempts = self.verdict, Attempts()
         return [
             ReplayChecker(verdict, self._rng("compaction")),
+            ParkingChecker(verdict),
             EpochChecker(verdict),
             DurabilityChecker(verdict, around.topics, attempts, OFFSETS_PARTITIONS),
             GenerationChecker(verdict, attempts, self._node),

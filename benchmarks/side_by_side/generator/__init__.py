@@ -14,14 +14,14 @@ from typing import Protocol, TypeVar
 from benchmarks.side_by_side import REPOSITORY
 
 JOB_TIMEOUT_S = 900.0
-Result = TypeVar("Result", covariant=True)
+Result_co = TypeVar("Result_co", covariant=True)
 
 
-class Job(Protocol[Result]):
-    def run(self) -> Result: ...
+class Job(Protocol[Result_co]):
+    def run(self) -> Result_co: ...
 
 
-def run_job(job: Job[Result]) -> Result:
+def run_job(job: Job[Result_co]) -> Result_co:
     done = subprocess.run(
         (sys.executable, "-m", __name__),
         input=pickle.dumps(job),
@@ -31,5 +31,5 @@ def run_job(job: Job[Result]) -> Result:
         timeout=JOB_TIMEOUT_S,
     )
     # Both ends are ours: the bytes come from the process that was just started.
-    result: Result = pickle.loads(done.stdout)
+    result: Result_co = pickle.loads(done.stdout)
     return result

@@ -11,7 +11,7 @@ CHUNK_BYTES = 1 << 16
 BUFFER_BYTES = 1 << 20
 
 
-class WrongResponse(Exception):
+class UnexpectedResponseError(Exception):
     """The server answered something else than it answered when the load was prepared."""
 
 
@@ -32,7 +32,9 @@ class Responses:
             raise ConnectionError("the server closed a connection")
         stop = self._position + len(chunk)
         if chunk != self._pattern[self._position : stop]:
-            raise WrongResponse(f"received {chunk[:80]!r}, expected {self._expected[:80]!r}")
+            raise UnexpectedResponseError(
+                f"received {chunk[:80]!r}, expected {self._expected[:80]!r}"
+            )
         completed, self._position = divmod(stop, self._size)
         return completed
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum, auto
 from typing import Any
 
@@ -36,7 +37,7 @@ ASKED: dict[Phase, tuple[Api, int]] = {
 }
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """The coordinator gave an answer that no member of a running benchmark should get."""
 
     def __init__(self, phase: Phase, error_code: ErrorCode) -> None:
@@ -76,7 +77,10 @@ class Member:
         api, version = ASKED[self.phase]
         _, position = read_response_header(frame, api.response_header_version(version))
         response = api.decode_response(version)(frame, position)
-        return _NEXT[self.phase, ErrorCode(response.error_code)](self, response)
+        follow: Callable[[Member, Any], bytes | None] = _NEXT[
+            self.phase, ErrorCode(response.error_code)
+        ]
+        return follow(self, response)
 
     def _ask(self, phase: Phase, request: Any) -> bytes:
         self.phase = phase
@@ -112,7 +116,7 @@ class Member:
 
 class _Next(dict[tuple[Phase, ErrorCode], Any]):
     def __missing__(self, key: tuple[Phase, ErrorCode]) -> Any:
-        raise Refused(*key)
+        raise RefusedError(*key)
 
 
 _NEXT = _Next(

@@ -11,7 +11,7 @@ import os
 import struct
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from select import EPOLLIN, epoll
 from typing import NamedTuple
 
@@ -80,7 +80,7 @@ class _Schedule:
             self._send_due(start, clock())
         return self._latencies
 
-    def _receive(self, fd: int, event: int, clock) -> None:
+    def _receive(self, fd: int, event: int, clock: Callable[[], float]) -> None:
         completed = self._by_fd[fd].on_event(event)
         now = clock()
         due = self._due[fd]
@@ -102,7 +102,7 @@ def _percentile(ordered: Sequence[float], share: float) -> float:
 def _start_timer(interval_s: float) -> int:
     """A descriptor that becomes readable every interval; epoll's own timeout knows only ms."""
     libc = ctypes.CDLL(None, use_errno=True)
-    descriptor = libc.timerfd_create(time.CLOCK_MONOTONIC, os.O_NONBLOCK)
+    descriptor: int = libc.timerfd_create(time.CLOCK_MONOTONIC, os.O_NONBLOCK)
     seconds, nanoseconds = divmod(int(interval_s * 1e9), 1_000_000_000)
     spec = _TIMERSPEC.pack(seconds, nanoseconds, seconds, nanoseconds)
     if descriptor < 0 or libc.timerfd_settime(descriptor, 0, spec, None) < 0:

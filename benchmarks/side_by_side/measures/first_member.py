@@ -10,9 +10,10 @@ import time
 
 from benchmarks.side_by_side.bench import Bench
 from benchmarks.side_by_side.brokers import Broker
-from benchmarks.side_by_side.generator.member import Member, Refused
+from benchmarks.side_by_side.generator.member import Member, RefusedError
 from benchmarks.side_by_side.requests import NOT_YET, RETRY_S, await_coordinator
 from benchmarks.side_by_side.results import COLD, MEGABYTES, MEMORY, SECONDS, Key
+
 from support.wire import Wire
 
 GROUP_ID = "first"
@@ -40,7 +41,7 @@ def _is_joined(wire: Wire) -> bool:
         while request is not None:
             wire.send_bytes(request)
             request = member.answer(wire.receive_frame())
-    except Refused as refusal:
+    except RefusedError as refusal:
         if refusal.error_code in NOT_YET:
             return False
         raise

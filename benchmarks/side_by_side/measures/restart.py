@@ -12,6 +12,7 @@ from itertools import islice
 
 from benchmarks.side_by_side.bench import Bench
 from benchmarks.side_by_side.brokers import Broker
+from benchmarks.side_by_side.generator.seats import Seat
 from benchmarks.side_by_side.requests import (
     COMMIT_VERSION,
     TOPIC_PARTITIONS,
@@ -20,8 +21,8 @@ from benchmarks.side_by_side.requests import (
     errors_in,
     one_group_per_partition,
 )
-from benchmarks.side_by_side.generator.seats import Seat
 from benchmarks.side_by_side.results import MEGABYTES, RESTART, SECONDS, Key
+
 from drumbeat.protocol.apis import offset_commit
 from support.wire import Wire
 

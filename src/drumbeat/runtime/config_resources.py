@@ -21,9 +21,14 @@ class Refusal(NamedTuple):
 
 
 def topic_problem(broker: Broker, name: str) -> Refusal | None:
-    if problem := problem_with(name):
-        return Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
+    if refusal := name_problem(name):
+        return refusal
     return _unknown_topic(name) if broker.topics.get(name) is None else None
+
+
+def name_problem(name: str) -> Refusal | None:
+    problem = problem_with(name)
+    return Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, problem) if problem else None
 
 
 def _unknown_topic(name: str) -> Refusal:
@@ -49,11 +54,12 @@ async def change_topic(
     """Have what `change` makes of a topic's overrides stored and take effect."""
 
     def changed(topic: Topic | None) -> Topic | Refusal:
-        if topic is None:
-            return _unknown_topic(name)
-        overrides = change(topic.configs)
+        # Kafka finds what is wrong with the configs before it misses the topic.
+        overrides = change(topic.configs if topic is not None else {})
         if isinstance(overrides, changes.Refusal):
             return Refusal(ErrorCode[overrides.error], overrides.message)
+        if topic is None:
+            return _unknown_topic(name)
         return topic if validate_only else topic._replace(configs=MappingProxyType(overrides))
 
     try:

@@ -30,17 +30,21 @@ class Refusal(NamedTuple):
 
 def plan_topic(broker: "Broker", asked: CreatableTopic) -> Topic | Refusal:
     """The topic that `asked` describes, or the first rule that it breaks."""
-    refusal = _refused_name(broker, asked.name) or _refused_shape(asked)
+    refusal = (
+        _refused_name(broker, asked.name)
+        or _refused_configs(broker, asked)
+        or _refused_shape(asked)
+        or _refused_assignment(broker, asked)
+    )
     if refusal is not None:
         return refusal
-    planned = Topic(
+    return Topic(
         name=asked.name,
         topic_id=new_topic_id(),
         partition_count=partitions_asked_for(broker, asked),
         replication_factor=_replication_factor(broker, asked),
         configs=MappingProxyType({c.name: c.value for c in asked.configs if c.value is not None}),
     )
-    return _refused_assignment(broker, asked) or _refused_configs(broker, asked) or planned
 
 
 def partitions_asked_for(broker: "Broker", asked: CreatableTopic) -> int:
@@ -106,6 +110,10 @@ def _refused_assignment(broker: "Broker", asked: CreatableTopic) -> Refusal | No
     named = {broker_id for a in asked.assignments for broker_id in a.broker_ids}
     if any(not assignment.broker_ids for assignment in asked.assignments):
         return Refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "a partition is assigned to no broker")
+    if any(len(set(a.broker_ids)) < len(a.broker_ids) for a in asked.assignments):
+        return Refusal(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT, "a partition is assigned to a broker twice"
+        )
     if unknown := named - {broker.node_id}:
         return Refusal(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,

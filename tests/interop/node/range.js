@@ -5,7 +5,7 @@ const {
 } = require('kafkajs')
 
 const NAME = 'range'
-const VERSION = 1
+const VERSION = 0 // of the subscription; later ones list what a member owns
 
 /** Kafka's range assignor, which kafkajs lacks: it lets kafkajs join a group of other clients. */
 const range = ({ cluster }) => ({

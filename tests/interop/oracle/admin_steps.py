@@ -44,6 +44,7 @@ from drumbeat.protocol.apis.describe_topic_partitions import (
 from drumbeat.protocol.apis.incremental_alter_configs import IncrementalAlterConfigsRequest
 from drumbeat.protocol.apis.metadata import MetadataRequest, MetadataRequestTopic
 from drumbeat.protocol.errors import ErrorCode
+from drumbeat.runtime.handlers import HANDLERS
 from interop.oracle.vocabulary import Known, Step, Topic, Word
 
 Configs = tuple[tuple[str, str | None], ...]
@@ -90,7 +91,7 @@ class CreateTopics(Step):
 
     def learn(self, known: Known, response: Any) -> None:
         for created in response.topics:
-            if created.error_code == ErrorCode.NONE and any(created.topic_id):
+            if created.error_code == ErrorCode.NONE and not self.validate_only:
                 known.learn_topic(created.name, created.topic_id)
 
 
@@ -217,7 +218,6 @@ class Metadata(Step):
     """`topics` None asks for all of them."""
 
     api: ClassVar[Api] = metadata.API
-    shared: ClassVar[Mapping[str, str]] = {"topics": "name"}
 
     topics: tuple[Topic, ...] | None = (Topic.OWN,)
     by_id: bool = False
@@ -228,6 +228,11 @@ class Metadata(Step):
     @property
     def unordered(self) -> Mapping[str, tuple[str, ...]]:
         return {"topics": ("name", "topic_id"), "partitions": ("partition_index",)}
+
+    def shows(self, known: Known, field_name: str, item: Any) -> bool:
+        asks_for_all = self._topics(known) is None or not (self.topics or self.api_version)
+        is_own = field_name != "topics" or str(item["name"]).startswith(known.prefix)
+        return is_own or not asks_for_all
 
     def request(self, known: Known) -> MetadataRequest:
         return MetadataRequest(
@@ -288,6 +293,9 @@ class ApiVersions(Step):
     @property
     def unordered(self) -> Mapping[str, tuple[str, ...]]:
         return {"api_keys": ("api_key",)}
+
+    def shows(self, known: Known, field_name: str, item: Any) -> bool:
+        return field_name != "api_keys" or item["api_key"] in HANDLERS
 
     def request(self, known: Known) -> ApiVersionsRequest:
         return ApiVersionsRequest(*self.software)

@@ -9,9 +9,10 @@ from drumbeat.protocol.record_batch import CorruptBatch, iter_headers
 from drumbeat.protocol.records import BatchOptions, Record, decode_records, encode_batch
 from interop.oracle.vocabulary import Word
 
-# Recent, so that retention leaves it alone, and the same for both brokers.
-START_MS = int(time.time()) * 1000
-DAY_MS = 86_400_000
+# Recent, so that retention leaves it alone, and the same for both brokers; but not now, so that
+# what a producer has said and what a broker's clock has said can be told apart.
+HOUR_MS = 3_600_000
+START_MS = int(time.time()) * 1000 - HOUR_MS
 
 
 class Batch(Word):
@@ -69,7 +70,7 @@ def _records(batch: Batch, at_s: int) -> list[Record]:
         Batch.KEYLESS: [first._replace(key=None)],
         Batch.TOMBSTONE: [first._replace(value=None)],
         Batch.HEADERS: [first._replace(headers=(("a", b"b"), ("a", None)))],
-        Batch.LATER: [first._replace(timestamp=at_ms + 2 * DAY_MS)],
+        Batch.LATER: [first._replace(timestamp=at_ms + 48 * HOUR_MS)],
         Batch.LARGE: [first._replace(value=b"v" * 1_100_000)],
         Batch.CONTROL: [first._replace(key=b"\0\0\0\1", value=b"\0\0\0\0\0\0")],
     }.get(batch, [first, Record(1, at_ms + 500, None, b"second")])
@@ -105,6 +106,11 @@ def _with_count(data: bytes, count: int) -> bytes:
     return _patched(counted, 17, crc32c(counted[21:]).to_bytes(4, "big"))
 
 
+def time_sign(timestamp: int) -> Any:
+    """A time that a broker has read from its clock is like any other such time."""
+    return "<now>" if HOUR_MS // 2 < timestamp - START_MS < 2 * HOUR_MS else timestamp
+
+
 # -- reading -------------------------------------------------------------------------------------
 
 
@@ -129,5 +135,9 @@ def _normal_batch(data: bytes, header: Any, producer_sign: Callable[[int], Any])
     for name in ("crc", "batch_length"):
         del fields[name]
     fields["producer_id"] = producer_sign(header.producer_id)
-    fields["records"] = [tuple(record) for record in decode_records(data)]
+    fields["max_timestamp"] = time_sign(header.max_timestamp)
+    fields["records"] = [
+        tuple(record._replace(timestamp=time_sign(record.timestamp)))
+        for record in decode_records(data)
+    ]
     return fields

@@ -49,6 +49,7 @@ SETTINGS = {
     "group.initial.rebalance.delay.ms": "0",
     "group.min.session.timeout.ms": "100",
     "group.max.size": "5",
+    "auto.create.topics.enable": "false",
     "offsets.topic.num.partitions": str(OFFSETS_PARTITIONS),
 }
 # How quickly the metadata log is written is nobody's business but Kafka's.

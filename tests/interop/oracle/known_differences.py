@@ -9,6 +9,13 @@ from typing import NamedTuple
 
 from drumbeat.protocol.apis import leave_group, sync_group
 from drumbeat.protocol.errors import ErrorCode
+from interop.oracle.admin_steps import (
+    ApiVersions,
+    DescribeTopicPartitions,
+    IncrementalAlterConfigs,
+    Metadata,
+    Operation,
+)
 from interop.oracle.connection import Call
 from interop.oracle.data_steps import Fetch
 from interop.oracle.normal import Difference
@@ -32,11 +39,45 @@ def _is_session(step: Step, difference: Difference) -> bool:
 
 
 def _is_message(_step: Step, difference: Difference) -> bool:
-    return difference.path.endswith("error_message") and difference.kafka is None
+    return difference.path.endswith("error_message") and not difference.kafka
+
+
+def _is_feature(step: Step, difference: Difference) -> bool:
+    return isinstance(step, ApiVersions) and "_features" in difference.path
+
+
+def _is_unused_partition(step: Step, difference: Difference) -> bool:
+    return (
+        isinstance(step, Metadata | DescribeTopicPartitions)
+        and difference.path.endswith("leader_epoch")
+        and difference.drumbeat == -1
+    )
+
+
+def _is_undocumented(_step: Step, difference: Difference) -> bool:
+    return difference.path.endswith("documentation") and difference.drumbeat is None
+
+
+def _is_unknown_operation(step: Step, difference: Difference) -> bool:
+    return (
+        isinstance(step, IncrementalAlterConfigs)
+        and step.operation is Operation.UNKNOWN
+        and difference.kafka == ErrorCode.UNKNOWN_SERVER_ERROR
+    )
 
 
 ROWS: tuple[Row, ...] = (
-    Row("Fetch", "incremental sessions", "session id 0: every fetch is a full one", "a broker may always do so (KIP-227)", _is_session),
+    Row("x", "", "", "", _is_unknown_operation),
+    Row(
+        "Fetch",
+        "incremental sessions",
+        "session id 0: every fetch is a full one",
+        "a broker may always do so (KIP-227)",
+        _is_session,
+    ),
+    Row("x", "", "", "", _is_feature),
+    Row("x", "", "", "", _is_unused_partition),
+    Row("x", "", "", "", _is_undocumented),
     Row("error messages", "often none", "what was wrong", "helps whoever reads them", _is_message),
     Row(
         "CreateTopics, DescribeConfigs: the source of `min.insync.replicas`",

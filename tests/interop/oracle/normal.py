@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from drumbeat.protocol.schema import NULL_UUID, fields_of
-from interop.oracle.batches import normal_batches
+from interop.oracle.batches import normal_batches, time_sign
 from interop.oracle.connection import Closed, Rewritten, Silent
 from interop.oracle.vocabulary import UNKNOWN_TOPIC_ID, Known, Step
 
@@ -40,6 +40,10 @@ class Signs(NamedTuple):
         return "<port>" if value == self.port else value
 
 
+def _time(_signs: Signs, value: int) -> Plain:
+    return time_sign(value)
+
+
 def _text(_signs: Signs, value: str | None) -> Plain:
     return "<text>" if value else value
 
@@ -53,6 +57,8 @@ _SIGNS: Mapping[str, Callable[[Signs, Any], Plain]] = {
     "batch_index_error_message": _text,
     "documentation": _text,
     "records": Signs.batches,
+    "timestamp": _time,
+    "log_append_time_ms": _time,
 }
 
 
@@ -83,15 +89,10 @@ def _value(step: Step, signs: Signs, name: str, value: Any) -> Plain:
     if hasattr(value, "_fields"):
         return _message(step, signs, value)
     items = [_value(step, signs, "", item) for item in value]
-    if name in step.shared:
-        items = [item for item in items if _is_own(signs.known, item[step.shared[name]])]
+    items = [item for item in items if step.shows(signs.known, name, item)]
     if name in step.unordered:
         items.sort(key=lambda item: str([item.get(key) for key in step.unordered[name]]))
     return items
-
-
-def _is_own(known: Known, name: str | None) -> bool:
-    return name is None or name.startswith(known.prefix)
 
 
 @cache

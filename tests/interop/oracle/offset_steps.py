@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from drumbeat.protocol.api import Api
 from drumbeat.protocol.apis import (
@@ -205,7 +205,6 @@ class DescribeGroups(Step):
 class ListGroups(Step):
     api: ClassVar[Api] = list_groups.API
     reads_committed: ClassVar[bool] = True
-    shared: ClassVar[Mapping[str, str]] = {"groups": "group_id"}
 
     states: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
@@ -213,6 +212,9 @@ class ListGroups(Step):
     @property
     def unordered(self) -> Mapping[str, tuple[str, ...]]:
         return {"groups": ("group_id",)}
+
+    def shows(self, known: Known, field_name: str, item: Any) -> bool:
+        return field_name != "groups" or item["group_id"].startswith(known.prefix)
 
     def request(self, known: Known) -> ListGroupsRequest:
         return ListGroupsRequest(self.states, self.types)

@@ -6,14 +6,18 @@ each broker's own answers decide. Every sequence has its own groups, clients and
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from enum import Enum
+from enum import Enum, unique
 from typing import Any, ClassVar
 
 from drumbeat.protocol.api import Api
 
 
 class Word(Enum):
-    """Prints as it is written."""
+    """Prints as it is written. No two words of a kind may have the same meaning."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        unique(cls)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}.{self.name}"
@@ -53,7 +57,7 @@ class Topic(Word):
     ORDERS = "shared by all sequences, four partitions"
     PAYMENTS = "shared by all sequences, one partition"
     OWN = "of this sequence, once it is created"
-    SECOND = "of this sequence, once it is created"
+    SECOND = "one more of this sequence, once it is created"
     MISSING = "one that never exists"
     INTERNAL = "__consumer_offsets"
     INVALID = "a name that no topic can have"
@@ -99,7 +103,7 @@ class Known:
 
     def learn_topic(self, name: str | None, topic_id: bytes) -> None:
         for topic in (Topic.OWN, Topic.SECOND):
-            if name == self.topic(topic):
+            if name == self.topic(topic) and any(topic_id):
                 self.topic_ids[topic] = topic_id
 
     # -- members ---------------------------------------------------------------------------------
@@ -170,8 +174,6 @@ class Step:
     reads_committed: ClassVar[bool] = False  # Kafka answers from what is committed already
     writes_metadata: ClassVar[bool] = False  # Kafka's broker learns of it a little later
 
-    shared: ClassVar[Mapping[str, str]] = {}  # lists that show other sequences, and their names
-
     client: int = 0
     version: int | None = None
 
@@ -179,6 +181,10 @@ class Step:
     def unordered(self) -> Mapping[str, tuple[str, ...]]:
         """Lists of the answer that have no order, and what to sort them by."""
         return {}
+
+    def shows(self, known: Known, field_name: str, item: Any) -> bool:
+        """Whether this item of a list in the answer is to be compared; others' topics are not."""
+        return True
 
     @property
     def is_silent(self) -> bool:

@@ -1,5 +1,6 @@
 """S4, S5, S7, S8, S16: who is in which generation, what it agreed on, and who may write in it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,11 +14,12 @@ from drumbeat.core.records import (
 )
 from drumbeat.core.records import Record as Fact
 from drumbeat.core.state import Group
+from drumbeat.protocol.apis.heartbeat import HeartbeatRequest
 from drumbeat.protocol.apis.join_group import JoinGroupRequest
 from drumbeat.protocol.apis.sync_group import SyncGroupRequest
 from drumbeat.protocol.consumer_protocol import PROTOCOL_TYPE
 from drumbeat.protocol.errors import ErrorCode
-from drumbeat.runtime.coordinator.shard import Shard
+from drumbeat.runtime.coordinator.shard import Shard, ShardState
 from sim.checkers.durability import Attempts
 from sim.clients.blobs import read_share
 from sim.history import Operation
@@ -33,6 +35,7 @@ _NO_GROUP = Group()
 class Announced:
     """What JoinGroup answers have said about one generation."""
 
+    since: int  # when the first of them left
     leader: str
     protocol_name: str | None
     joined: set[str] = field(default_factory=set)
@@ -60,6 +63,11 @@ class GenerationChecker(Checker):
         self._lives: dict[str, GroupLife] = {}
         self._homes: dict[str, Shard] = {}
         self._replaced: dict[str, str] = {}  # new member id of a static member -> its first
+        self._checks: dict[type[Any], Callable[[Operation], None]] = {
+            JoinGroupRequest: self._check_join,
+            SyncGroupRequest: self._check_sync,
+            HeartbeatRequest: self._check_heartbeat,
+        }
 
     def _life(self, group_id: str) -> GroupLife:
         return self._lives.setdefault(group_id, GroupLife())
@@ -93,20 +101,28 @@ class GenerationChecker(Checker):
             self._life(request.group_id).submissions.append(operation)
 
     def answered(self, operation: Operation) -> None:
-        if operation.response.__class__.__name__ not in ("JoinGroupResponse", "SyncGroupResponse"):
-            return
-        if operation.response.error_code != ErrorCode.NONE:
-            return
-        if isinstance(operation.request, JoinGroupRequest):
-            self._check_join(operation)
-        else:
-            self._check_sync(operation)
+        check = self._checks.get(type(operation.request))
+        if check is not None and operation.response.error_code == ErrorCode.NONE:
+            check(operation)
+
+    def _check_heartbeat(self, operation: Operation) -> None:
+        request = operation.request
+        home = self._homes.get(request.group_id)
+        if home is None or home.state is not ShardState.ACTIVE:
+            return  # a coordinator that loads says NONE to every heartbeat
+        newer = [
+            generation_id
+            for generation_id, announced in self._life(request.group_id).announced.items()
+            if generation_id > request.generation_id and announced.since < operation.arrived
+        ]
+        if newer:
+            self.verdict.violate("S4", f"{operation}: {request}, but there are {newer}")
 
     def _check_join(self, operation: Operation) -> None:
         answer = operation.response
         leader = self._first_id(answer.leader)
         announced = self._life(operation.request.group_id).announced.setdefault(
-            answer.generation_id, Announced(leader, answer.protocol_name)
+            answer.generation_id, Announced(operation.answered, leader, answer.protocol_name)
         )
         if (announced.leader, announced.protocol_name) != (leader, answer.protocol_name):
             self.verdict.violate("S5", f"{operation}: {answer}, others heard {announced}")

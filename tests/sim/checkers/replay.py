@@ -1,5 +1,6 @@
 """S9 and S11: one writer at a time, and memory that says what the log says, however it is read."""
 
+import traceback
 from random import Random
 
 from drumbeat.runtime.coordinator.shard import Shard, ShardState
@@ -26,7 +27,8 @@ class ReplayChecker(Checker):
         try:
             check_session(shard._durable, shard._session)
         except AssertionError as problem:
-            self.verdict.violate("session", f"{shard}: {problem!r}")
+            broken = traceback.extract_tb(problem.__traceback__)[-1].line
+            self.verdict.violate("session", f"{shard}: {broken}")
 
     def appended(self, shard: Shard, ledger: Ledger, entry: Entry) -> None:
         if len(ledger.entries) % COMPACT_EVERY == 0:
@@ -38,6 +40,24 @@ class ReplayChecker(Checker):
             self.verdict.violate("S11", f"{shard}: a replay from nothing differs")
         if replay(compacted(lines, self._rng)) != ledger.state:
             self.verdict.violate("S11", f"{shard}: a replay of the compacted log differs")
+
+
+class ParkingChecker(Checker):
+    """L3: a request waits for other members or for the disk, or it is answered."""
+
+    def stepped(self, shard: Shard, ledger: Ledger) -> None:
+        log = shard.partition.log
+        if shard.state is not ShardState.ACTIVE or log.end_offset > log.synced_offset:
+            return
+        parked = {
+            request.request_id
+            for group in shard._session.groups.values()
+            for request in (*group.joins.values(), *group.syncs.values())
+        }
+        # The request that made this step is registered when the step is over.
+        waiting = {*shard._waiting, *(parked & {shard._request_id})}
+        if parked != waiting:
+            self.verdict.violate("L3", f"{shard}: {parked} are parked, but {waiting} wait")
 
 
 class EpochChecker(Checker):

@@ -36,7 +36,6 @@ GOALS = frozenset(
 _ZOMBIE = (ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID)
 _JOINS = {
     ErrorCode.GROUP_MAX_SIZE_REACHED: "group is full",
-    ErrorCode.REBALANCE_IN_PROGRESS: "join replaced by a second one",
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: "request met a loading coordinator",
 }
 
@@ -47,6 +46,7 @@ class Sightings(Checker):
     def __init__(self, verdict: Verdict) -> None:
         super().__init__(verdict)
         self._id_required: dict[str, Operation] = {}  # by client: its last such answer
+        self._joining: dict[str, Operation] = {}  # by member id
 
     def arrived(self, operation: Operation) -> None:
         request = operation.request
@@ -54,6 +54,11 @@ class Sightings(Checker):
             before = self._id_required.pop(operation.client, None)
             if before is not None and not request.member_id and not before.is_known:
                 self.verdict.sometimes("member id required, answer lost")
+            if request.member_id:
+                first = self._joining.get(request.member_id, operation)
+                if first is not operation and not first.is_answered:
+                    self.verdict.sometimes("join replaced by a second one")
+                self._joining[request.member_id] = operation
 
     def answered(self, operation: Operation) -> None:
         request, answer = operation.request, operation.response

@@ -57,6 +57,7 @@ class Member(Client):
         self.topics = profile.topics
         self.member_id = ""
         self.generation_id = NO_GENERATION
+        self._former_generation_id = NO_GENERATION
         self.owned: list[TopicPartition] = []
         self.is_working = False  # has an assignment of its generation
         self.is_syncing = False
@@ -91,6 +92,7 @@ class Member(Client):
         if not self.profile.is_cooperative:
             self.owned = []
         joined = await self._join()
+        self._former_generation_id = self.generation_id
         self.member_id, self.generation_id = joined.member_id, joined.generation_id
         await self._hang()
         if self.rng.random() < self.profile.dawdles:
@@ -200,6 +202,8 @@ class Member(Client):
 
     async def _turn(self) -> None:
         has_hung = await self._hang()
+        if self.rng.random() < 0.05 and self._former_generation_id != NO_GENERATION:
+            await self._speak_too_late()
         if self.wants_rejoin or self._have_topics_changed():
             self.wants_rejoin = False
             raise Rejoin
@@ -209,6 +213,15 @@ class Member(Client):
         if operation.response.error_code == ErrorCode.REBALANCE_IN_PROGRESS and self.owned:
             await self.commit_owned()
         self._react(operation.response.error_code)
+
+    async def _speak_too_late(self) -> None:
+        """What a thread of it has to say that did not notice the last rebalance."""
+        profile = self.profile
+        generation_id = self._former_generation_id
+        beat = self._heartbeat_request()._replace(generation_id=generation_id)
+        await self.call(beat)
+        who = Committer(profile.group_id, generation_id, self.member_id, profile.group_instance_id)
+        await self.commit(who, self.around.topics.all_partitions()[:1])
 
     def _have_topics_changed(self) -> bool:
         """Leaders look after that, and join again."""

@@ -18,7 +18,7 @@ from drumbeat.runtime.requests import Tasks
 log = logging.getLogger(__name__)
 
 GATHER_S = 0.05
-EVENTS_PER_BATCH = 1000
+EVENTS_PER_BATCH = 200  # others get their turn after each batch
 EVENTS_MAX = 100_000
 
 OpenPartition = Callable[[], Awaitable[Partition | None]]
@@ -49,13 +49,14 @@ class EventLog:
 
     async def flush(self) -> None:
         """Write what has gathered."""
-        partition = await self._open_partition()
+        partition = await self._open_partition() if self._events else None
         while self._events:
             batch = [
                 self._events.popleft() for _ in range(min(len(self._events), EVENTS_PER_BATCH))
             ]
             if not await _written(partition, batch):
                 self._dropped += len(batch)
+            await asyncio.sleep(0)
         if self._dropped:
             log.warning("%d group events could not be written", self._dropped)
             self._dropped = 0

@@ -17,6 +17,7 @@ from drumbeat.runtime.coordinator.event_log import EventLog
 from drumbeat.runtime.coordinator.loader import UnreadableLog, load
 from drumbeat.runtime.coordinator.refusals import refuse
 from drumbeat.runtime.coordinator.shard import Environment, Shard, ShardState
+from drumbeat.runtime.coordinator.timers import Turns
 from drumbeat.runtime.entropy import new_member_uuid
 from drumbeat.runtime.partition import Partition
 from drumbeat.runtime.requests import Deferred, Request
@@ -40,6 +41,7 @@ class GroupCoordinator:
         self._loading: dict[int, asyncio.Task[None]] = {}
         self._new: set[int] = set()  # partitions that had no log when they were first asked for
         self._failed: set[int] = set()  # partitions whose log cannot be read
+        self._turns = Turns()
         self._is_stopped = False
         self._events = EventLog(self._open_events, broker.tasks)
         self.partition_count = broker.config.offsets_topic_num_partitions
@@ -57,9 +59,11 @@ class GroupCoordinator:
     async def stop(self) -> None:
         """Send everybody who waits away, and take nothing more."""
         self._is_stopped = True
-        for shard in self._shards.values():
+        for index, shard in self._shards.items():
             shard.stop()
+            self._tell_partition(GroupEventType.PARTITION_UNLOADED, index, 0, None)
         self._shards.clear()
+        await self._events.flush()
 
     # -- requests --------------------------------------------------------------------------------
 
@@ -146,6 +150,7 @@ class GroupCoordinator:
             config=group_config(broker),
             codec=Codec(broker.config.offsets_topic_compression_codec),
             topics=broker.topics,
+            turns=self._turns,
             new_id=new_member_uuid,
             tell=self._events.tell,
             on_failed=self._on_failed,

@@ -31,15 +31,11 @@ from drumbeat.protocol.errors import ErrorCode
 from drumbeat.protocol.records import BatchOptions, Record, encode_batch
 from drumbeat.runtime.clock import Clock
 from drumbeat.runtime.coordinator.refusals import refuse
-from drumbeat.runtime.coordinator.timers import Timers
+from drumbeat.runtime.coordinator.timers import Timers, Turns
 from drumbeat.runtime.partition import Partition
 from drumbeat.runtime.requests import Deferred, Request
 
 log = logging.getLogger(__name__)
-
-# Then others get their turn, however many deadlines passed at once. Few, because all shards of a
-# node may have some to deal with in the same turn.
-EXPIRIES_PER_TURN = 5
 
 
 class ShardState(Enum):
@@ -55,6 +51,7 @@ class Environment(NamedTuple):
     config: GroupConfig
     codec: Codec
     topics: TopicsView
+    turns: Turns
     new_id: Callable[[], str]  # for members that have none yet
     tell: Callable[[Iterable[GroupEvent]], None]
     on_failed: Callable[["Shard", Exception], None]
@@ -229,7 +226,8 @@ class Shard:
     def _expire_due(self) -> None:
         self._alarm = None
         context = self._context()
-        for key in self._timers.due(context.now_ms, EXPIRIES_PER_TURN):
+        due = self._timers.due(context.now_ms)
+        while self._environment.turns.take() and (key := next(due, None)) is not None:
             self._carry_out(context, expire(self._view, context, key))
             if self.state is not ShardState.ACTIVE:
                 return

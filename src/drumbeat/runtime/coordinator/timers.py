@@ -1,14 +1,17 @@
-"""Deadlines of one shard, as an index in front of the session's own table.
+"""Deadlines of one shard, as an index in front of the session's own table; and whose turn it is.
 
 The table (`Session.deadlines`) is the truth. The index holds one entry per key, which is looked
 at again when its time has come: a heartbeat that moves a deadline into the future changes only
 the table, so it costs the same with one member and with a hundred thousand.
 """
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from heapq import heappop, heappush
 
 from drumbeat.core.deadline_keys import DeadlineKey
+
+EXPIRIES_PER_TURN = 20
 
 
 class Timers:
@@ -29,9 +32,9 @@ class Timers:
         """When to look again; None if there is no deadline."""
         return self._heap[0][0] if self._heap else None
 
-    def due(self, now_ms: int, limit: int) -> Iterator[DeadlineKey]:
-        """Up to `limit` keys whose deadline has passed; those that moved are put back."""
-        while self._heap and self._heap[0][0] <= now_ms and limit > 0:
+    def due(self, now_ms: int) -> Iterator[DeadlineKey]:
+        """The keys whose deadline has passed; those that moved are put back."""
+        while self._heap and self._heap[0][0] <= now_ms:
             indexed_ms, key = heappop(self._heap)
             if self._indexed.get(key) != indexed_ms:
                 continue  # an earlier entry took this one's place
@@ -42,9 +45,31 @@ class Timers:
             if at_ms > now_ms:
                 self._push(key, at_ms)
                 continue
-            limit -= 1
             yield key
 
     def _push(self, key: DeadlineKey, at_ms: int) -> None:
         self._indexed[key] = at_ms
         heappush(self._heap, (at_ms, key))
+
+
+class Turns:
+    """How many deadlines a node deals with in one turn of its event loop, in all its shards.
+
+    Sessions end together when a host or a network goes. Nobody else should have to wait until
+    the last of them has been dealt with.
+    """
+
+    def __init__(self, limit: int = EXPIRIES_PER_TURN) -> None:
+        self._limit = self._left = limit
+
+    def take(self) -> bool:
+        """Whether one more is allowed in this turn."""
+        if self._left == self._limit:
+            asyncio.get_running_loop().call_soon(self._begin)
+        if not self._left:
+            return False
+        self._left -= 1
+        return True
+
+    def _begin(self) -> None:
+        self._left = self._limit

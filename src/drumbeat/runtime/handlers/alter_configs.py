@@ -16,7 +16,7 @@ from drumbeat.runtime.config_resources import (
     broker_problem,
     change_broker,
     change_topic,
-    topic_problem,
+    name_problem,
 )
 from drumbeat.runtime.requests import Request
 
@@ -46,7 +46,7 @@ async def _alter(
         return Refusal(ErrorCode.INVALID_REQUEST, "each config is to be named once")
     configs = {config.name: config.value for config in resource.configs}
     if resource.resource_type == TOPIC:
-        if refusal := topic_problem(broker, name):
+        if refusal := name_problem(name):
             return refusal
         return await change_topic(
             broker, name, lambda _: replace_topic(configs, broker.config), validate_only

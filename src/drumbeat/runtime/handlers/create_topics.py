@@ -51,7 +51,7 @@ async def _create(
         return _refused(asked.name, planned)
     if not validate_only and (refusal := await _store(broker, planned)) is not None:
         return _refused(asked.name, refusal)
-    return _created(broker, planned, validate_only)
+    return _created(broker, planned)
 
 
 async def _store(broker: Broker, topic: Topic) -> Refusal | None:
@@ -63,10 +63,10 @@ async def _store(broker: Broker, topic: Topic) -> Refusal | None:
     return Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {topic.name!r} already exists")
 
 
-def _created(broker: Broker, topic: Topic, validate_only: bool) -> CreatableTopicResult:
+def _created(broker: Broker, topic: Topic) -> CreatableTopicResult:
     return CreatableTopicResult(
         name=topic.name,
-        topic_id=bytes(16) if validate_only else topic.topic_id,
+        topic_id=topic.topic_id,
         error_message=None,
         num_partitions=topic.partition_count,
         replication_factor=topic.replication_factor,

@@ -37,7 +37,7 @@ def _result(
             entries.error_code, entries.message, resource.resource_type, resource.resource_name
         )
     return DescribeConfigsResult(
-        error_message=None,
+        error_message="",
         resource_type=resource.resource_type,
         resource_name=resource.resource_name,
         configs=tuple(_config(entry, body) for entry in entries),

@@ -85,4 +85,6 @@ def _partition(broker: Broker, topic: str, index: int) -> DescribeTopicPartition
 def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
     illegal = problem_with(name)
     error = ErrorCode.INVALID_TOPIC_EXCEPTION if illegal else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return DescribeTopicPartitionsResponseTopic(error_code=error, name=name)
+    return DescribeTopicPartitionsResponseTopic(
+        error_code=error, name=name, topic_authorized_operations=TOPIC_OPERATIONS
+    )

@@ -18,7 +18,7 @@ from drumbeat.runtime.config_resources import (
     broker_problem,
     change_broker,
     change_topic,
-    topic_problem,
+    name_problem,
 )
 from drumbeat.runtime.requests import Request
 
@@ -51,7 +51,7 @@ async def _alter(
     name = resource.resource_name
     operations = [AlterOperation(c.name, c.config_operation, c.value) for c in resource.configs]
     if resource.resource_type == TOPIC:
-        if refusal := topic_problem(broker, name):
+        if refusal := name_problem(name):
             return refusal
         return await change_topic(
             broker,

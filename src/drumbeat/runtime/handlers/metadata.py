@@ -1,5 +1,7 @@
 """Metadata: brokers, topics and leaders; may create the topics it is asked about."""
 
+from collections.abc import Iterable
+
 from drumbeat.protocol.apis.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -31,7 +33,13 @@ def handle(broker: Broker, request: Request, body: MetadataRequest) -> MetadataR
         return MetadataResponse(topics=tuple(_without_name(topic) for topic in asked))
     if missing := _to_be_created(broker, request, body):
         return broker.tasks.defer(_create_then_answer(broker, body, missing))
-    return _response(broker, [_topic(broker, topic, body) for topic in asked], body)
+    return _response(broker, [_topic(broker, topic, body) for topic in _distinct(asked)], body)
+
+
+def _distinct(asked: Iterable[MetadataRequestTopic]) -> Iterable[MetadataRequestTopic]:
+    """Each topic once; where one is asked for by id, those without an id are passed over."""
+    by_id = {topic.topic_id: topic for topic in asked if topic.topic_id != NULL_UUID}
+    return (by_id or {topic.name: topic for topic in asked}).values()
 
 
 def _without_name(asked: MetadataRequestTopic) -> MetadataResponseTopic:
@@ -44,7 +52,8 @@ async def _create_then_answer(
 ) -> MetadataResponse:
     for name in missing:
         await create_automatically(broker, name)
-    return _response(broker, [_topic(broker, topic, body) for topic in body.topics or ()], body)
+    topics = [_topic(broker, topic, body) for topic in _distinct(body.topics or ())]
+    return _response(broker, topics, body)
 
 
 def _to_be_created(broker: Broker, request: Request, body: MetadataRequest) -> list[str]:
@@ -76,33 +85,38 @@ def _response(
 def _topic(
     broker: Broker, asked: MetadataRequestTopic, body: MetadataRequest
 ) -> MetadataResponseTopic:
-    if asked.name is None:
+    if asked.name is None or asked.topic_id != NULL_UUID:
         found = broker.topics.by_id(asked.topic_id)
         if found is None:
             return MetadataResponseTopic(
                 error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=asked.topic_id
             )
         return _known(broker, found, body)
-    if problem_with(asked.name):
-        return MetadataResponseTopic(
-            error_code=ErrorCode.INVALID_TOPIC_EXCEPTION, name=asked.name, topic_id=NULL_UUID
-        )
     found = broker.topics.get(asked.name)
-    if found is None:
-        return MetadataResponseTopic(
-            error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name=asked.name, topic_id=NULL_UUID
-        )
-    return _known(broker, found, body)
+    if found is not None:
+        return _known(broker, found, body)
+    is_illegal = problem_with(asked.name) is not None
+    return MetadataResponseTopic(
+        error_code=ErrorCode.INVALID_TOPIC_EXCEPTION
+        if is_illegal
+        else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        name=asked.name,
+        topic_id=NULL_UUID,
+        topic_authorized_operations=_operations(body),
+    )
+
+
+def _operations(body: MetadataRequest) -> int:
+    return TOPIC_OPERATIONS if body.include_topic_authorized_operations else NOT_ASKED
 
 
 def _known(broker: Broker, topic: Topic, body: MetadataRequest) -> MetadataResponseTopic:
-    asked = body.include_topic_authorized_operations
     return MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
         partitions=tuple(_partition(broker, topic, i) for i in range(topic.partition_count)),
-        topic_authorized_operations=TOPIC_OPERATIONS if asked else NOT_ASKED,
+        topic_authorized_operations=_operations(body),
     )
 
 
