@@ -33,7 +33,7 @@ check: $(STAMP)  ## format, lint, types, import directions, house rules
 	$(BIN)/python -m pytest -q -p no:cacheprovider tests/test_tidy.py
 
 test: $(STAMP)  ## all that is fast and deterministic, real Python clients included
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m 'not interop'
 
 sim: $(STAMP)  ## one simulated history (SEED=n, TRACE=1 for every step), or a random batch (SECONDS=n)
 	PYTHONPATH=tests $(BIN)/python -m sim.run $(if $(SEED),--seed $(SEED) $(if $(TRACE),--trace),--seconds $(or $(SECONDS),30))

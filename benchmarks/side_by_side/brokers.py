@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from benchmarks.side_by_side.processes import cpu_s, rss_bytes
 
+from benchmarks.side_by_side.processes import cpu_s, rss_bytes
 from interop.kafka_jars import BROKER_OPTIONS, SETTINGS, jars, run_tool
 from support.ports import free_ports
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import matplotlib as mpl
-from matplotlib import pyplot
+import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
 from benchmarks.side_by_side.brokers import DRUMBEAT, KAFKA
@@ -29,8 +29,8 @@ GROWTH = (
 
 def plot(results: Results, path: Path) -> None:
     mpl.use("Agg")
-    pyplot.rcParams.update({"font.size": 8, "axes.edgecolor": INK, "text.color": INK})
-    figure = pyplot.figure(figsize=(9, 9), layout="constrained")
+    plt.rcParams.update({"font.size": 8, "axes.edgecolor": INK, "text.color": INK})
+    figure = plt.figure(figsize=(9, 9), layout="constrained")
     upper, lower = figure.subfigures(2, 1, height_ratios=(1, 1.35))
     _plot_goals(upper.subplots(), results)
     panels = lower.subplots(2, 3).flatten()
@@ -39,7 +39,7 @@ def plot(results: Results, path: Path) -> None:
         panel.set_title(f"{title} [{unit}]", fontsize=8)
     panels[0].legend(frameon=False, fontsize=7)
     figure.savefig(path, dpi=110)
-    pyplot.close(figure)
+    plt.close(figure)
 
 
 # -- ratios ----------------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ def _plot_growth(axes: Axes, results: Results, unit: str, pattern: str) -> None:
 
 
 def _sizes(results: Results, unit: str, pattern: str) -> list[tuple[int, Key]]:
-    """The questions of one panel in order of size; only what was measured warm, or needs no warmth."""
+    """The questions of one panel in order of size; the cold ones belong to none."""
     found = [
         (int(match[1].replace(",", "")), key)
         for key in results.keys

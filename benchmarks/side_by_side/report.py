@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+from rich.table import Table
+
 from benchmarks.side_by_side.brokers import DRUMBEAT, KAFKA
 from benchmarks.side_by_side.goals import GOALS, Goal
 from benchmarks.side_by_side.results import Results, Spread
-from rich.console import Console
-from rich.table import Table
 
 VERDICTS = {True: "met", False: "not met", None: "not measured"}
 

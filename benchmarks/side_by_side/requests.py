@@ -10,7 +10,6 @@ from typing import Any
 from benchmarks.side_by_side.brokers import Broker
 from benchmarks.side_by_side.generator import run_job
 from benchmarks.side_by_side.generator.seats import Seat, Seats
-
 from drumbeat.core.java_hash import partition_for
 from drumbeat.protocol.api import Api
 from drumbeat.protocol.apis import find_coordinator, offset_fetch

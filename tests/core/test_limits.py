@@ -134,11 +134,12 @@ def test_protocols_of_a_member_are_limited(count, error_code):
     assert group.join(protocols=protocols(*names)).error_code == error_code
 
 
-def test_member_that_barely_cannot_be_stored_joins_but_gets_no_plan():
-    """As with Kafka: the id that it is given makes it too long."""
+def test_member_whose_new_id_no_record_can_hold_is_refused():
+    """The instance id fits, the member id that is made from it does not."""
     group = Clients(Coordinator())
-    member_id = group.join(group_instance_id="i" * STRING_MAX).response.member_id
-    assert group.sync(member_id, 1).error_code == -1
+    refused = group.join(group_instance_id="i" * STRING_MAX)
+    assert (refused.error_code, refused.response.member_id) == (-1, "")
+    assert group.coordinator.state.groups == {}
 
 
 @pytest.mark.parametrize("group_id", ["\x00\x1b[2J\n", "grüße 😀", "a" * 10_000, " ", "."])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from interop import go_programs, java_programs, node_programs
-from interop.stage import SHORT_SESSION_MS, Client, MemberOptions, Stage
+from interop.stage import Client, MemberOptions, Stage
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(400)]
 
@@ -46,8 +46,8 @@ def clients(go_binary, node_modules) -> dict[str, Client]:
 
 @pytest.mark.parametrize(("assignor", "leader"), CASES)
 def test_languages_share_a_group(stage: Stage, clients, assignor, leader):
-    """Whoever comes first leads; the others follow, and take over when it is killed."""
-    first = stage.start(assignor, SHORT_SESSION_MS, client=clients[leader])
+    """Whoever comes first leads; the others follow, and take over when it leaves."""
+    first = stage.start(assignor, client=clients[leader])
     stage.settle(first)
     names = [name for name in LANGUAGES[assignor] if name != leader]
     others = [stage.start(assignor, client=clients[name]) for name in names]
@@ -55,7 +55,7 @@ def test_languages_share_a_group(stage: Stage, clients, assignor, leader):
     stage.produce()
     stage.consume(first, *others)
 
-    first.kill()
+    first.stop()
     stage.settle(*others)
     stage.produce()
     stage.consume(first, *others)

@@ -177,6 +177,19 @@ class CompactionContract:
 
         assert self.run(harness, scenario) == dict.fromkeys("abc", "5")
 
+    def test_a_transaction_that_the_active_segment_ends_is_over(self, harness):
+        async def scenario(store, log):
+            await write_rounds(log, 10)
+            await write(log, "t7#0 a=never", "t8#0 b=ever")
+            while log.cleanable(NOW_MS).cleanable_bytes < 2000:
+                await write(log, "c=0")
+            await write(log, "abort7", "commit8")
+            result = await log.compact(NOW_MS)
+            assert result.end_offset > 32
+            return [text for _, text in contents_of(log) if text[0] in "ab"]
+
+        assert self.run(harness, scenario) == ["a=9", "b=ever"]
+
     def test_more_keys_than_fit_in_memory_take_several_passes(self, harness):
         async def scenario(store, log):
             for text in ("1", "2"):

@@ -51,6 +51,7 @@ class Nemesis:
             is_long=parameters.slow_network,
             is_chopped=parameters.chopped,
             is_lost=parameters.lost_answers,
+            is_id_lost=parameters.lost_ids,
         )
         self._habits = DiskHabits(
             is_slow=parameters.slow_disk,

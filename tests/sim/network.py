@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Protocol
 
+from drumbeat.protocol.errors import ErrorCode
 from drumbeat.protocol.frame import FrameDecoder
 from drumbeat.protocol.frame import frame as framed
 from drumbeat.protocol.header import RequestHeader, encode_request_header
@@ -35,6 +36,7 @@ class Weather:
     is_long: float = 0.0  # the share of messages that take long
     is_chopped: float = 0.0  # ... that arrive in pieces
     is_lost: float = 0.0  # the share of answers that get lost, and their connection with them
+    is_id_lost: float = 0.0  # ... of those that hand out a member id
 
 
 class Door(Protocol):
@@ -86,8 +88,10 @@ class Network:
         blocked_s = max(0.0, self._blocked_until.get(client, 0.0) - self.loop.time())
         return blocked_s + rng.uniform(*bounds) / 1000
 
-    def is_lost(self) -> bool:
-        return self._rng.random() < self.weather.is_lost
+    def is_lost(self, answer: Any) -> bool:
+        hands_out_id = getattr(answer, "error_code", 0) == ErrorCode.MEMBER_ID_REQUIRED
+        share = self.weather.is_id_lost if hands_out_id else self.weather.is_lost
+        return self._rng.random() < share
 
     def pieces(self, data: bytes) -> list[bytes]:
         rng = self._rng
@@ -178,7 +182,7 @@ class Channel:
             self._back.put(self._fail)
 
     def answer(self, operation: Operation, response: Any) -> None:
-        if self._network.is_lost():
+        if self._network.is_lost(response):
             self._network.loop.call_soon(self.reset)
         else:
             self._back.put(self._receive, operation, response)

@@ -29,6 +29,7 @@ class Parameters:
     slow_network: float  # shares, as in sim.network.Weather and sim.disk.DiskHabits
     chopped: float
     lost_answers: float
+    lost_ids: float
     slow_disk: float
     full_disk: float
     failing_disk: float
@@ -66,6 +67,7 @@ def draw(seed: int) -> Parameters:
         slow_network=share(0.05),
         chopped=share(0.3),
         lost_answers=share(0.05),
+        lost_ids=share(0.4),
         slow_disk=share(0.2),
         full_disk=share(0.03),
         failing_disk=share(0.005),

@@ -8,7 +8,6 @@ from select import EPOLLIN, epoll
 
 from benchmarks.side_by_side.generator.connections import CONNECT_TIMEOUT_S
 from benchmarks.side_by_side.generator.member import Member
-
 from drumbeat.protocol.frame import FrameDecoder
 
 FRAME_BYTES_MAX = 16 << 20

@@ -12,7 +12,6 @@ from typing import NamedTuple
 from benchmarks.side_by_side.generator.member import Member, Phase
 from benchmarks.side_by_side.generator.member_connection import MemberConnection, MemberConnections
 from benchmarks.side_by_side.generator.window import OpenWindow, Window
-
 from drumbeat.protocol.apis import leave_group
 from drumbeat.protocol.apis.leave_group import LeaveGroupRequest, MemberIdentity
 from support.wire import Wire

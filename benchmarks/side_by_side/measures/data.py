@@ -15,7 +15,6 @@ from benchmarks.side_by_side.generator import run_job
 from benchmarks.side_by_side.generator.flood import Flood
 from benchmarks.side_by_side.requests import call, call_raw, frames_of
 from benchmarks.side_by_side.results import MB_PER_CPU_S, MB_PER_S, WARM, Key
-
 from drumbeat.protocol.apis import delete_topics
 from drumbeat.protocol.apis.delete_topics import DeleteTopicsRequest
 from support.data_topics import (

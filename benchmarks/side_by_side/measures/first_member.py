@@ -13,7 +13,6 @@ from benchmarks.side_by_side.brokers import Broker
 from benchmarks.side_by_side.generator.member import Member, RefusedError
 from benchmarks.side_by_side.requests import NOT_YET, RETRY_S, await_coordinator
 from benchmarks.side_by_side.results import COLD, MEGABYTES, MEMORY, SECONDS, Key
-
 from support.wire import Wire
 
 GROUP_ID = "first"

@@ -27,7 +27,6 @@ from benchmarks.side_by_side.requests import (
     seat_groups,
 )
 from benchmarks.side_by_side.results import PER_CPU_S, PER_S, Key
-
 from drumbeat.protocol.api import Api
 from drumbeat.protocol.apis import heartbeat, offset_commit, offset_fetch
 from support.wire import Wire

@@ -22,7 +22,6 @@ from benchmarks.side_by_side.requests import (
     one_group_per_partition,
 )
 from benchmarks.side_by_side.results import MEGABYTES, RESTART, SECONDS, Key
-
 from drumbeat.protocol.apis import offset_commit
 from support.wire import Wire
 

@@ -134,6 +134,7 @@ class LogCleaner:
             directory=self._directory,
             settings=settings,
             segments=segments,
+            following=self._segments.following(len(segments)),
             first_dirty_offset=self._first_dirty_offset,
             now_ms=run.now_ms,
             budget=run.budget,

@@ -34,6 +34,7 @@ class CleaningJob(NamedTuple):
     directory: str
     settings: LogSettings
     segments: Sequence[Segment]  # all that may be touched, the oldest first
+    following: Sequence[Segment]  # the rest, which may know how a transaction ended
     first_dirty_offset: int
     now_ms: int
     budget: CompactionBudget
@@ -61,8 +62,9 @@ class _Cleaning:
 
     def run(self) -> Cleaned | None:
         job = self._job
-        active_since_ms = job.now_ms - job.settings.producer_id_expiration_ms
-        surveyed = survey(self._surveyed(), active_since_ms=active_since_ms)
+        surveyed = self._survey(job.segments)
+        if surveyed.open_offset is not None:
+            surveyed = self._survey([*job.segments, *job.following])
         cleanable = _before_open_transaction(job.segments, surveyed)
         offset_map = self._map_offsets(cleanable, surveyed)
         if offset_map.end_offset <= job.first_dirty_offset:
@@ -77,8 +79,12 @@ class _Cleaning:
         )
         return self._write(sources, rules)
 
-    def _surveyed(self) -> Iterator[SurveyedBatch]:
-        for segment in self._job.segments:
+    def _survey(self, segments: Sequence[Segment]) -> Survey:
+        active_since_ms = self._job.now_ms - self._job.settings.producer_id_expiration_ms
+        return survey(self._surveyed(segments), active_since_ms=active_since_ms)
+
+    def _surveyed(self, segments: Sequence[Segment]) -> Iterator[SurveyedBatch]:
+        for segment in segments:
             for batch in segment.surveyed():
                 yield batch
                 self._last_offsets[segment.base_offset] = batch.header.last_offset

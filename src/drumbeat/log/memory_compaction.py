@@ -36,9 +36,11 @@ def compact(
     partition: MemoryPartition, settings: LogSettings, now_ms: int, budget: CompactionBudget
 ) -> CompactionResult | None:
     segments = _cleanable_segments(partition, settings, now_ms)
-    surveyed = survey(
-        _surveyed(segments), active_since_ms=now_ms - settings.producer_id_expiration_ms
-    )
+    if not segments:
+        return None
+    # What follows may know how a transaction ended.
+    known = [*segments, *partition.following(segments[-1].base_offset)]
+    surveyed = survey(_surveyed(known), active_since_ms=now_ms - settings.producer_id_expiration_ms)
     if surveyed.open_offset is not None:
         segments = [s for s in segments if s.next_offset <= surveyed.open_offset]
     offset_map = _map_offsets(partition, segments, surveyed, budget)

@@ -104,6 +104,10 @@ class MemoryPartition:
     def closed(self) -> list[MemorySegment]:
         return self._segments[:-1]
 
+    def following(self, base_offset: int) -> list[MemorySegment]:
+        """The segments behind the one of this base offset."""
+        return [segment for segment in self._segments if segment.base_offset > base_offset]
+
     def replace_first(self, count: int, replacement: Sequence[MemorySegment]) -> None:
         """Who reads meanwhile goes on with the segments that were there when it began."""
         self._segments = [*replacement, *self._segments[count:]]

@@ -180,9 +180,12 @@ class Segment:
                 yield header
 
     def surveyed(self) -> Iterator[SurveyedBatch]:
-        """Each header, and how the batch ends a transaction if it does."""
-        with self._descriptor() as fd:
-            for position, header in walk_headers(fd, 0, self.extent.size):
+        """Each header, and how the batch ends a transaction if it does; for any thread."""
+        end = self.extent.size
+        if not end:
+            return  # and perhaps no file yet
+        with reporting_damage(self.path), self._opened() as fd:
+            for position, header in walk_headers(fd, 0, end):
                 is_control = header.is_control
                 yield SurveyedBatch(
                     header, _control_type(fd, position, header) if is_control else None
@@ -194,16 +197,21 @@ class Segment:
             return os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
 
     @contextmanager
+    def _opened(self) -> Iterator[int]:
+        fd = self._open()
+        try:
+            yield fd
+        finally:
+            os.close(fd)
+
+    @contextmanager
     def _descriptor(self) -> Iterator[int]:
         with reporting_damage(self.path):
             if self.fd is not None:
                 yield self.fd
             else:
-                fd = self._open()
-                try:
+                with self._opened() as fd:
                     yield fd
-                finally:
-                    os.close(fd)
 
     def _locate(self, fd: int, offset: int) -> tuple[int, BatchHeader] | None:
         for position, header in self._walk(fd, offset):

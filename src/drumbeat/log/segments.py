@@ -40,6 +40,10 @@ class Segments:
         """Those that are on disk for good."""
         return self._all[: -len(self._unwritten)]
 
+    def following(self, count: int) -> list[Segment]:
+        """All but the oldest so many."""
+        return self._all[count:]
+
     @property
     def has_readers(self) -> bool:
         """Whether somebody may still open a segment that is no longer part of the log."""

@@ -144,6 +144,9 @@ class Connection(asyncio.BufferedProtocol):
             return
         try:
             frame = _response_frame(answer, response, problem)
+        except ProtocolError as refusal:
+            self._refuse(refusal)
+            return
         except Exception:
             # Whoever settled the answer has others to tell; this one is ours to deal with.
             log.exception("%s: request failed; closing the connection", self)

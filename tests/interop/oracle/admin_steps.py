@@ -166,8 +166,9 @@ class DescribeConfigs(Step):
 
     def request(self, known: Known) -> DescribeConfigsRequest:
         resource = self.resource or (TOPIC, known.topic(self.topic))
+        keys = (self.keys or BROKER_KEYS) if self.resource else self.keys
         return DescribeConfigsRequest(
-            (DescribeConfigsResource(*resource, self.keys),),
+            (DescribeConfigsResource(*resource, keys),),
             self.include_synonyms,
             self.include_documentation,
         )
@@ -179,7 +180,7 @@ class AlterConfigs(Step):
     writes_metadata: ClassVar[bool] = True
 
     topic: Topic = Topic.OWN
-    configs: Configs = (("retention.ms", "1000000"),)
+    configs: Configs = (("retention.ms", "100000000"),)
     validate_only: bool = False
 
     def request(self, known: Known) -> AlterConfigsRequest:
@@ -198,7 +199,7 @@ class IncrementalAlterConfigs(Step):
 
     topic: Topic = Topic.OWN
     operation: Operation = Operation.SET
-    configs: Configs = (("retention.ms", "2000000"),)
+    configs: Configs = (("retention.ms", "200000000"),)
     validate_only: bool = False
 
     def request(self, known: Known) -> IncrementalAlterConfigsRequest:
@@ -302,3 +303,5 @@ class ApiVersions(Step):
 
 
 TOPIC = 2  # a resource type
+# Where the listeners are, and who votes, is each broker's own business.
+BROKER_KEYS = ("log.retention.ms", "num.partitions", "log.cleanup.policy", "group.max.size")

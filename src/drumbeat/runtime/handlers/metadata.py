@@ -39,7 +39,7 @@ def handle(broker: Broker, request: Request, body: MetadataRequest) -> MetadataR
 def _distinct(asked: Iterable[MetadataRequestTopic]) -> Iterable[MetadataRequestTopic]:
     """Each topic once; where one is asked for by id, those without an id are passed over."""
     by_id = {topic.topic_id: topic for topic in asked if topic.topic_id != NULL_UUID}
-    return (by_id or {topic.name: topic for topic in asked}).values()
+    return by_id.values() or {topic.name: topic for topic in asked}.values()
 
 
 def _without_name(asked: MetadataRequestTopic) -> MetadataResponseTopic:
