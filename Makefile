@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+BENCH_STAMP := $(VENV)/.bench-installed
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
@@ -47,10 +48,16 @@ docs: $(STAMP)  ## rewrite the generated pages of docs/
 interop: $(STAMP)  ## clients and tools from other registries than PyPI; says what it skips
 	$(BIN)/python -m pytest -q -m interop -rs tests/interop
 
-bench: $(STAMP)  ## the benchmarks, side by side with what they are compared to
+bench: $(BENCH_STAMP)  ## the benchmarks, side by side with what they are compared to
 	$(BIN)/python benchmarks/codec.py
 	$(BIN)/python benchmarks/record_batches.py
-	$(BIN)/python benchmarks/log_append.py
+	$(BIN)/python benchmarks/log_append.py --seconds 0.5
+	$(BIN)/python benchmarks/offset_records.py 50000
+	$(BIN)/python -m benchmarks.side_by_side --quick
+
+$(BENCH_STAMP): $(STAMP) requirements/bench.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/bench.txt
+	touch $(BENCH_STAMP)
 
 clean:  ## remove the virtual environment and all caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist

@@ -71,6 +71,10 @@ class Bench:
         self.folder = folder
         self.results = Results()
         self._patience_s = patience_s
+        self._began_s = time.monotonic()
+
+    def say(self, what: str) -> None:
+        print(f"{time.monotonic() - self._began_s:6.0f} s  {what}", flush=True)
 
     def run(self, job: Job[Result]) -> Result:
         """Run a job, when the machine is quiet or patience has run out."""

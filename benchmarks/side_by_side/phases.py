@@ -42,11 +42,10 @@ class Systems(NamedTuple):
 
 
 def measure_all(bench: Bench, systems: Systems) -> None:
-    print("cold: the first seconds of a fresh process", flush=True)
     for repetition in range(bench.plan.repetitions):
         for system in _rotated(systems.main, repetition):
+            bench.say(f"cold: the first seconds of {system.name}, {repetition + 1}")
             _cold(bench, system, repetition)
-    print("warm", flush=True)
     with _brokers(bench, systems.main, "warm") as brokers:
         _warm_requests(bench, brokers)
         _warm_rebalances(bench, brokers)
@@ -54,10 +53,8 @@ def measure_all(bench: Bench, systems: Systems) -> None:
     with _brokers(bench, systems.commits_only, "synced") as brokers:
         _loads(bench, brokers, [(COMMITS, count, 1) for count in bench.plan.connections])
         _loads(bench, brokers, [("commits x20", group_requests.CONNECTIONS, 1)])
-    print("memory", flush=True)
-    _alone(bench, systems.main, group_memory.measure)
-    print("restart", flush=True)
-    _alone(bench, systems.main, restart.measure)
+    _alone(bench, systems.main, "memory of groups", group_memory.measure)
+    _alone(bench, systems.main, "restart", restart.measure)
 
 
 # -- cold ------------------------------------------------------------------------------------------
@@ -87,6 +84,7 @@ def _warm_requests(bench: Bench, brokers: Sequence[Broker]) -> None:
         cases += [(load, hundred, 1) for load in GROWTH_LOADS]
     _loads(bench, brokers, cases)
     for load in ("heartbeats", COMMITS):
+        bench.say(f"warm: latency of {load} at half load")
         prepared = [group_requests.prepare(broker, load) for broker in brokers]
         for each in _interleaved(bench, prepared):
             latency.measure(bench, each)
@@ -95,6 +93,7 @@ def _warm_requests(bench: Bench, brokers: Sequence[Broker]) -> None:
 def _loads(bench: Bench, brokers: Sequence[Broker], cases: Iterable[tuple[str, int, int]]) -> None:
     warm: set[str] = set()
     for load, connections, depth in cases:
+        bench.say(f"warm: {load}, {connections:,} connections")
         prepared = [group_requests.prepare(broker, load, connections, depth) for broker in brokers]
         if load not in warm:
             warm.add(load)
@@ -105,15 +104,18 @@ def _loads(bench: Bench, brokers: Sequence[Broker], cases: Iterable[tuple[str, i
 
 
 def _warm_rebalances(bench: Bench, brokers: Sequence[Broker]) -> None:
+    bench.say("warm: rebalances, to warm up")
     for broker in brokers:
         if broker.name != DRUMBEAT:
             rebalance.warm_up(broker, max(bench.plan.members), bench.plan.warm_rebalances)
     for members in bench.plan.members:
+        bench.say(f"warm: {members:,} members")
         for broker in _interleaved(bench, brokers):
             rebalance.measure(bench, broker, WARM, members)
 
 
 def _warm_data(bench: Bench, brokers: Sequence[Broker]) -> None:
+    bench.say("warm: fetch and produce")
     topics = [data.new_topic(broker) for broker in brokers]
     pairs = list(zip(brokers, topics, strict=True))
     _transfers(bench, [data.prepare_fetch(*pair) for pair in pairs])
@@ -153,8 +155,9 @@ def _brokers(bench: Bench, systems: Sequence[System], phase: str) -> Iterator[li
         yield brokers
 
 
-def _alone(bench: Bench, systems: Sequence[System], measure: Measure) -> None:
+def _alone(bench: Bench, systems: Sequence[System], what: str, measure: Measure) -> None:
     for system in systems:
+        bench.say(f"{what}: {system.name}")
         with fresh_broker(system, bench.folder / "alone") as broker:
             prepare(broker)
             measure(bench, broker)

@@ -6,10 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from drumbeat.protocol.apis import find_coordinator, heartbeat
+from drumbeat.protocol.apis.find_coordinator import FindCoordinatorRequest
+from drumbeat.protocol.apis.heartbeat import HeartbeatRequest
+from drumbeat.protocol.errors import ErrorCode
 from drumbeat.testing import Cluster
 from groups.wire_coordinator import WireCoordinator
 from support.brokers import IS_KAFKA, start_broker
 from support.data_topics import Topic, create_topic
+from support.waiting import wait_until
 from support.wire import Wire
 
 GOLDEN_SETTINGS = {
@@ -24,16 +29,31 @@ def create_golden_topics(bootstrap_servers: str) -> dict[str, Topic]:
         return {name: create_topic(wire, name, partitions=4) for name in GOLDEN_TOPICS}
 
 
+def await_coordinator(bootstrap_servers: str) -> None:
+    """Kafka makes the offsets topic when it is first asked for it, and serves it a little later."""
+
+    def is_served() -> bool:
+        wire.call(find_coordinator.API, 0, FindCoordinatorRequest("any"))
+        answer = wire.call(heartbeat.API, 0, HeartbeatRequest("any", 1, "m"))
+        return bool(answer.error_code == ErrorCode.UNKNOWN_MEMBER_ID)
+
+    with Wire(bootstrap_servers) as wire:
+        wait_until(is_served, 20.0, "groups are served")
+
+
 @contextmanager
 def golden(folder: Path, settings: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Topic]]]:
     """Bootstrap servers and topics of a broker in which nothing has happened yet."""
     with ExitStack() as stack:
         chosen = {**GOLDEN_SETTINGS, **settings}
         if IS_KAFKA:
-            servers = stack.enter_context(start_broker(folder, chosen))
+            one_partition = {**chosen, "offsets.topic.num.partitions": "1"}
+            servers = stack.enter_context(start_broker(folder, one_partition))
         else:
             servers = stack.enter_context(Cluster(chosen)).bootstrap_servers
-        yield servers, create_golden_topics(servers)
+        topics = create_golden_topics(servers)
+        await_coordinator(servers)
+        yield servers, topics
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
-from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
+from aiokafka.errors import KafkaError
 
 from groups.members import POLL_S, SETTLE_TIMEOUT_S, Delivery, Member, Partition
 
@@ -79,7 +79,7 @@ class AiokafkaMember(Member):
         offsets = {TopicPartition(*p): offset for p, offset in next_offsets.items()}
         try:
             run(self._consumer.commit(offsets))
-        except (CommitFailedError, IllegalStateError, KafkaError):
+        except KafkaError:
             return False
         return True
 

@@ -54,7 +54,10 @@ class KafkaPythonMember(Member):
 
     def _poll(self) -> list[Delivery]:
         self._nudge()
-        polled = self._consumer.poll(timeout_ms=int(LONG_POLL_S * 1000))
+        try:
+            polled = self._consumer.poll(timeout_ms=int(LONG_POLL_S * 1000))
+        except kafka.errors.KafkaConnectionError:
+            return []  # it will try again
         return [Delivery(r.topic, r.partition, r.offset) for rs in polled.values() for r in rs]
 
     def _nudge(self) -> None:
@@ -76,7 +79,7 @@ class KafkaPythonMember(Member):
         }
         try:
             self._consumer.commit(offsets)
-        except (kafka.errors.CommitFailedError, kafka.errors.RebalanceInProgressError):
+        except kafka.errors.KafkaError:
             return False
         return True
 

@@ -79,30 +79,37 @@ class ProcessMember(Member):
         assert self._process is not None
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            event, member, items = json.loads(line)
-            records = [Delivery(*item) for item in items if len(item) == 3]
-            match event:
-                case "delivered":
-                    self._ledger.deliver(records)
-                case "committed":
-                    self._ledger.commit(member, records)
-                case "assigned":
-                    self.assignment = frozenset((topic, p) for topic, p in items)
+            event, items = json.loads(line)
+            if event == "assigned":
+                self.assignment = frozenset(map(tuple, items))
+            elif event == "lost":
+                self._ledger.lose(self.name, map(tuple, items))
+            else:
+                record = self._ledger.deliver if event == "delivered" else self._ledger.commit
+                record(self.name, [Delivery(*item) for item in items])
         self.assignment = frozenset()
 
 
 class _Printed(Ledger):
-    """Tells the parent instead of remembering."""
+    """Tells the parent as well."""
 
-    def deliver(self, batch: Iterable[Delivery]) -> None:
-        say("delivered", "", batch)
+    def deliver(self, member: str, batch: list[Delivery]) -> None:
+        say("delivered", batch)
+        super().deliver(member, batch)
 
-    def commit(self, member: str, batch: list[Delivery]) -> None:
-        say("committed", member, batch)
+    def commit(self, member: str, records: list[Delivery]) -> None:
+        say("committed", records)
+        super().commit(member, records)
+
+    def lose(self, member: str, partitions: Iterable[Partition]) -> None:
+        gone = list(partitions)
+        say("lost", gone)
+        super().lose(member, gone)
 
 
-def say(event: str, member: str, items: Iterable[Any]) -> None:
-    print(json.dumps([event, member, list(items)]), flush=True)
+def say(event: str, items: Iterable[Any]) -> None:
+    if listed := list(items):
+        print(json.dumps([event, listed]), flush=True)
 
 
 def main() -> None:
@@ -116,7 +123,7 @@ def main() -> None:
     while not stopping.wait(POLL_S):
         if member.assignment != said:
             said = member.assignment
-            say("assigned", name, said)
+            print(json.dumps(["assigned", sorted(said)]), flush=True)
     member.stop()
 
 

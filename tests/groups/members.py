@@ -6,7 +6,7 @@ ledger. Libraries differ in `library_*.py`; what tests do with members is the sa
 
 import threading
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import chain
@@ -30,57 +30,52 @@ class Delivery(NamedTuple):
 class Ledger:
     """Which records were given to members, and which of those gifts were committed.
 
-    A record whose commit failed is its member's until it loses the partition: a later commit may
-    still cover it. After that it is somebody else's to deal with.
+    A record is its member's to commit until it loses the partition. After that it is somebody
+    else's, who is given it again.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._committed: Counter[Delivery] = Counter()
         self._delivered: Counter[Delivery] = Counter()
-        self._left_over: dict[tuple[str, Partition], list[Delivery]] = defaultdict(list)
-        self._losses: Counter[str] = Counter()
+        self._committed: Counter[Delivery] = Counter()
+        self._pending: dict[tuple[str, Partition], list[Delivery]] = {}
 
-    def deliver(self, batch: Iterable[Delivery]) -> None:
+    def deliver(self, member: str, batch: list[Delivery]) -> None:
         with self._lock:
             self._delivered.update(batch)
+            for record in batch:
+                self._pending.setdefault((member, record[:2]), []).append(record)
 
-    def losses(self, member: str) -> int:
-        """How often the member has lost partitions."""
-        return self._losses[member]
-
-    def commit(self, member: str, batch: list[Delivery]) -> None:
+    def pending(self, member: str) -> list[Delivery]:
+        """What the member has been given and has not committed."""
         with self._lock:
-            self._committed.update(batch)
-            for partition in {record[:2] for record in batch}:
-                self._committed.update(self._left_over.pop((member, partition), []))
+            held = [records for (name, _), records in self._pending.items() if name == member]
+            return list(chain.from_iterable(held))
 
-    def leave_over(self, member: str, batch: list[Delivery], losses: int) -> None:
-        """The commit failed, of a batch that came when the member had lost this often."""
+    def commit(self, member: str, records: list[Delivery]) -> None:
+        """These were pending when the commit was sent, and it has been taken."""
         with self._lock:
-            if self._losses[member] == losses:
-                for record in batch:
-                    self._left_over[member, record[:2]].append(record)
+            self._committed.update(records)
+            for partition in {record[:2] for record in records}:
+                left = set(self._pending.pop((member, partition), [])) - set(records)
+                if left:
+                    self._pending[member, partition] = sorted(left)
 
     def lose(self, member: str, partitions: Iterable[Partition]) -> None:
         with self._lock:
-            self._losses[member] += 1
             for partition in partitions:
-                self._left_over.pop((member, partition), None)
+                self._pending.pop((member, partition), None)
 
     @property
     def records(self) -> set[Delivery]:
+        """What has been read and committed."""
         with self._lock:
-            return set(self._delivered)
+            return set(self._committed)
 
     def check(self) -> None:
         """Nothing was committed twice: a record is only given again if its commit had failed."""
         assert not [record for record, times in self._committed.items() if times > 1]
         assert self._committed.keys() == self._delivered.keys()
-
-    @property
-    def repeated(self) -> int:
-        return sum(times - 1 for times in self._delivered.values())
 
     def positions(self) -> dict[Partition, int]:
         """The offset after the last record of each partition."""
@@ -166,14 +161,10 @@ class Member:
             self._orders.pop(0)()
         batch = self._poll()
         self.assignment = self._assigned()
-        if not batch:
-            return
-        self._ledger.deliver(batch)
-        losses = self._ledger.losses(self.name)
-        if self._commit({(topic, partition): offset + 1 for topic, partition, offset in batch}):
-            self._ledger.commit(self.name, batch)
-        else:
-            self._ledger.leave_over(self.name, batch, losses)
+        self._ledger.deliver(self.name, batch)
+        pending = self._ledger.pending(self.name)
+        if pending and self._commit({record[:2]: record.offset + 1 for record in pending}):
+            self._ledger.commit(self.name, pending)
 
     def _lost(self, partitions: Iterable[Partition]) -> None:
         gone = set(partitions)

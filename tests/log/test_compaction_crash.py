@@ -252,11 +252,26 @@ def test_a_compaction_that_kafka_left_unfinished_is_finished(interrupted):
     }
 
 
+def test_a_damaged_note_of_how_far_compaction_came_is_named(template, tmp_path):
+    directory = shutil.copytree(template, tmp_path / "data")
+    for text in ("1\n0\n", "0\n2\norders 3 7\n", "0\n1\norders three 7\n"):
+        with open(os.path.join(folder_of(directory), "cleaner-offset-checkpoint"), "w") as file:
+            file.write(text)
+        check_refused(directory, "cleaner-offset-checkpoint.*compacted from its beginning")
+
+
+def test_a_note_that_cannot_be_of_this_log_is_not_believed(template, tmp_path):
+    directory = shutil.copytree(template, tmp_path / "data")
+    with open(os.path.join(folder_of(directory), "cleaner-offset-checkpoint"), "w") as file:
+        file.write("0\n1\norders 3 99999\n")
+    with opened(directory) as partition:
+        assert partition.cleaned_offset == 0
+
+
 def test_leftovers_of_an_older_compaction_do_not_undo_a_newer_one(template, tmp_path):
     directory = shutil.copytree(template, tmp_path / "data")
     stranger = os.path.join(folder_of(directory), f"{7:020}.log.cleaned")
     with open(stranger, "w") as file:
         file.write("half a batch")
-    crashed_copy_disk = DyingDisk(dies_on="never")
-    assert compact(directory, crashed_copy_disk)
+    assert compact(directory, DyingDisk())
     assert not os.path.exists(stranger)

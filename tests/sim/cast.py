@@ -84,7 +84,7 @@ class Cast:
             heartbeat_ms=rng.choice((700, 1_500)),
             join_timeout_ms=rng.choice((1_000, 13_000)),
             subscription_version=rng.randint(1, 3),
-            dawdles=rng.choice((0.0, 0.1, 0.2)) if company.is_static else rng.choice((0.0, 0.1)),
+            dawdles=rng.choice((0.1, 0.3)) if company.is_static else rng.choice((0.0, 0.1)),
         )
         versions = draw_versions(
             rng, old=self.parameters.old_clients, static=instance_id is not None

@@ -78,7 +78,7 @@ def draw(seed: int) -> Parameters:
         hang_every_s=every(3.0, 30.0),
         churn_every_s=rng.uniform(2.0, 20.0),
         topic_every_s=every(10.0, 40.0),
-        usurp_every_s=every(0.2, 1.0),
+        usurp_every_s=rng.uniform(0.2, 1.0),
         clock_every_s=every(10.0, 40.0),
         shrinks=rng.random() < 0.4,
         old_clients=rng.random() < 0.5,

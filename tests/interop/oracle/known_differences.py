@@ -1,13 +1,14 @@
-"""Where Drumbeat answers otherwise than Apache Kafka 4.3, and why.
+"""Where Drumbeat answers otherwise than Apache Kafka 4.3, and how a sequence recognises it.
 
-The same rows stand in docs/protocol-support.md. A row that sequences can run into says how to
-recognise it; everything that no row recognises is a bug.
+What differs and why stands in docs/protocol-support.md; here is, for every row of that table, how
+its case is told from a bug, or why no sequence comes across it. What nothing recognises is a bug.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeAlias
 
-from drumbeat.protocol.apis import leave_group, sync_group
+from drumbeat.protocol.apis import join_group, leave_group, sync_group
 from drumbeat.protocol.errors import ErrorCode
 from interop.oracle.admin_steps import (
     ApiVersions,
@@ -21,29 +22,54 @@ from interop.oracle.data_steps import Fetch
 from interop.oracle.normal import Difference
 from interop.oracle.vocabulary import Step
 
+PAGE = Path(__file__).parents[3] / "docs/protocol-support.md"
+HEADING = "## Where the answers differ from Apache Kafka 4.3"
 
-class Row(NamedTuple):
-    api: str
-    kafka: str
-    here: str
-    why: str
-    recognise: Callable[[Step, Difference], bool] | None = None
+Recognises: TypeAlias = Callable[[Step, Difference], bool]
+# For a request that Kafka leaves without an answer: ours to it, and a request that came later.
+RecognisesSilence: TypeAlias = Callable[[Call, Call], bool]
 
 
-def _is_cluster_default(_step: Step, difference: Difference) -> bool:
-    return "[min.insync.replicas]" in difference.path
+def documented() -> list[str]:
+    """The first cell of each row of the table in the docs."""
+    _, table = PAGE.read_text().split(HEADING)
+    rows = [line for line in table.splitlines() if line.startswith("| ")]
+    return [row.split(" | ")[0].removeprefix("| ") for row in rows[1:]]
+
+
+def is_known(step: Step, difference: Difference) -> bool:
+    return any(recognises(step, difference) for recognises in RECOGNISED.values())
+
+
+def is_silence_known(drumbeat: Call, later: Call) -> bool:
+    """Whether Kafka's silence about a request is known, given one that was sent since."""
+    return drumbeat.is_done and any(
+        recognises(drumbeat, later) for recognises in RECOGNISED_SILENCES.values()
+    )
+
+
+# -- how they are recognised ---------------------------------------------------------------------
+
+
+def _is_replaced(drumbeat: Call, later: Call) -> bool:
+    return (
+        drumbeat.api in (join_group.API, sync_group.API)
+        and drumbeat.result.result().error_code == ErrorCode.REBALANCE_IN_PROGRESS
+        and later.api is drumbeat.api
+        and later.body.member_id == drumbeat.body.member_id
+    )
+
+
+def _has_left(drumbeat: Call, later: Call) -> bool:
+    return (
+        drumbeat.api is sync_group.API
+        and drumbeat.result.result().error_code == ErrorCode.UNKNOWN_MEMBER_ID
+        and later.api is leave_group.API
+    )
 
 
 def _is_session(step: Step, difference: Difference) -> bool:
     return isinstance(step, Fetch) and difference.path == "session_id"
-
-
-def _is_message(_step: Step, difference: Difference) -> bool:
-    return difference.path.endswith("error_message") and not difference.kafka
-
-
-def _is_feature(step: Step, difference: Difference) -> bool:
-    return isinstance(step, ApiVersions) and "_features" in difference.path
 
 
 def _is_unused_partition(step: Step, difference: Difference) -> bool:
@@ -54,8 +80,8 @@ def _is_unused_partition(step: Step, difference: Difference) -> bool:
     )
 
 
-def _is_undocumented(_step: Step, difference: Difference) -> bool:
-    return difference.path.endswith("documentation") and difference.drumbeat is None
+def _is_feature(step: Step, difference: Difference) -> bool:
+    return isinstance(step, ApiVersions) and "_features" in difference.path
 
 
 def _is_unknown_operation(step: Step, difference: Difference) -> bool:
@@ -66,38 +92,54 @@ def _is_unknown_operation(step: Step, difference: Difference) -> bool:
     )
 
 
-ROWS: tuple[Row, ...] = (
-    Row("x", "", "", "", _is_unknown_operation),
-    Row(
-        "Fetch",
-        "incremental sessions",
-        "session id 0: every fetch is a full one",
-        "a broker may always do so (KIP-227)",
-        _is_session,
-    ),
-    Row("x", "", "", "", _is_feature),
-    Row("x", "", "", "", _is_unused_partition),
-    Row("x", "", "", "", _is_undocumented),
-    Row("error messages", "often none", "what was wrong", "helps whoever reads them", _is_message),
-    Row(
-        "CreateTopics, DescribeConfigs: the source of `min.insync.replicas`",
-        "a dynamic default of the cluster",
-        "the broker's default",
-        "Kafka stores it when it begins to track eligible leader replicas; there is one copy here",
-        _is_cluster_default,
-    ),
-)
+def _is_min_insync_replicas(_step: Step, difference: Difference) -> bool:
+    return "[min.insync.replicas]" in difference.path
 
 
-def is_known(step: Step, difference: Difference) -> bool:
-    return any(row.recognise is not None and row.recognise(step, difference) for row in ROWS)
+def _is_undocumented(_step: Step, difference: Difference) -> bool:
+    return difference.path.endswith("documentation") and difference.drumbeat is None
 
 
-def is_silence_known(drumbeat: Call, later: Call) -> bool:
-    """Whether Kafka's silence about a parked request is known, given what was asked since."""
-    error_code = getattr(drumbeat.result.result(), "error_code", 0) if drumbeat.is_done else 0
-    if error_code == ErrorCode.REBALANCE_IN_PROGRESS:
-        return later.api is drumbeat.api and later.body.member_id == drumbeat.body.member_id
-    if error_code == ErrorCode.UNKNOWN_MEMBER_ID:
-        return drumbeat.api is sync_group.API and later.api is leave_group.API
-    return False
+def _is_message(_step: Step, difference: Difference) -> bool:
+    return difference.path.endswith("error_message") and not difference.kafka
+
+
+# -- the tables ----------------------------------------------------------------------------------
+
+RECOGNISED: Mapping[str, Recognises] = {
+    "Fetch": _is_session,
+    "Metadata and DescribeTopicPartitions, leader epoch": _is_unused_partition,
+    "ApiVersions, features": _is_feature,
+    "IncrementalAlterConfigs with an operation that does not exist": _is_unknown_operation,
+    "CreateTopics and DescribeConfigs, source of `min.insync.replicas`": _is_min_insync_replicas,
+    "DescribeConfigs, documentation": _is_undocumented,
+    "error messages": _is_message,
+}
+RECOGNISED_SILENCES: Mapping[str, RecognisesSilence] = {
+    "JoinGroup or SyncGroup while an earlier one of the same member is parked": _is_replaced,
+    "SyncGroup parked by a member that then leaves": _has_left,
+}
+
+_LEAVES_A_HANG = "leaves a group on Kafka that never answers again"
+_BEFORE = "over before the first sequence begins"
+_OTHER_SETTINGS = "needs other settings, or more than a sequence can send"
+_UNSEEN = "no answer shows it"
+
+UNREACHED: Mapping[str, str] = {
+    "FindCoordinator": _BEFORE,
+    "SyncGroup while loading": _BEFORE,
+    "Metadata that creates a topic": _OTHER_SETTINGS,
+    "JoinGroup listing a protocol twice": _LEAVES_A_HANG,
+    "JoinGroup whose subscription announces more than it holds": _LEAVES_A_HANG,
+    "Produce with null in place of records": _LEAVES_A_HANG,
+    "JoinGroup with strings or metadata that no record can hold": _OTHER_SETTINGS,
+    "rebalance timeout 0 with only absent static members": _OTHER_SETTINGS,
+    "static member replaced while it owes a SyncGroup": _UNSEEN,
+    "too many groups, parked requests or ids handed out": _OTHER_SETTINGS,
+    "DeleteGroups whose tombstones exceed one batch": _OTHER_SETTINGS,
+    "OffsetCommit that is refused whole, to a group that does not exist": _UNSEEN,
+    "replies of group APIs": _UNSEEN,
+    "Produce, acks=1": _UNSEEN,
+    "CreateTopics with a replication factor above the number of brokers": _OTHER_SETTINGS,
+    "InitProducerId, Produce, FindCoordinator for a transactional id": "no sequence has one",
+}

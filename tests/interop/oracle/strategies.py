@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from interop.oracle.vocabulary import Step
+from interop.oracle.vocabulary import Step, Wait
 
 STEPS = 30
 OLD_VERSION_IN = 3  # one of so many steps is sent in an older version
@@ -68,6 +68,8 @@ def _sequences(draw: st.DrawFn, language: Language) -> tuple[Step, ...]:
 
 def _step(draw: st.DrawFn, kind: Kind, client: int) -> Step:
     fields = {**draw(st.sampled_from(kind.choices)), **draw(st.sampled_from(kind.choices))}
+    if kind.step is Wait:
+        return Wait(**fields)
     version = draw(st.sampled_from(_version_choices(kind.step)))
     return kind.step(client=client, version=version, **fields)
 

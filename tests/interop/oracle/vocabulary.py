@@ -216,4 +216,4 @@ class Step:
 class Wait(Step):
     """Let time pass; nothing is sent."""
 
-    ms: int = 0
+    ms: int = 4000

@@ -59,11 +59,19 @@ class GroupCoordinator:
     async def stop(self) -> None:
         """Send everybody who waits away, and take nothing more."""
         self._is_stopped = True
+        await self._stop_loading()
         for index, shard in self._shards.items():
             shard.stop()
             self._tell_partition(GroupEventType.PARTITION_UNLOADED, index, 0, None)
         self._shards.clear()
         await self._events.flush()
+
+    async def _stop_loading(self) -> None:
+        """Or a shard would begin to serve when nobody is there to stop it any more."""
+        tasks = [task for task in self._loading.values() if not task.done()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     # -- requests --------------------------------------------------------------------------------
 
