@@ -1,4 +1,4 @@
-"""The house rules, as a test: each with its reason, each with a list of exceptions that may only shrink."""
+"""The house rules, as tests. Lists of exceptions may only shrink."""
 
 import ast
 import re

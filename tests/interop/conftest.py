@@ -2,7 +2,7 @@
 
 import pytest
 
-from interop import go_programs, node_programs
+from interop import go_programs, java_programs, node_programs, python_programs
 from interop.kafka_jars import start_kafka
 from interop.stage import Stage
 from support.brokers import IS_KAFKA
@@ -31,6 +31,18 @@ def go_binary(tmp_path_factory):
 @pytest.fixture(scope="session")
 def node_modules():
     return node_programs.install()
+
+
+@pytest.fixture(scope="session")
+def clients(go_binary, node_modules):
+    """How each client's member is started."""
+    return {
+        "java": java_programs.member_command,
+        "go": go_programs.member_of(go_binary),
+        "node": node_programs.member_of(node_modules),
+        "confluent-kafka": python_programs.member_of("confluent-kafka"),
+        "kafka-python": python_programs.member_of("kafka-python"),
+    }
 
 
 @pytest.fixture

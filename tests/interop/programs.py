@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 END_TIMEOUT_S = 60.0
 LOG_TAIL = 3_000
@@ -37,7 +37,7 @@ class Program:
         self._position = 0
         self._events: list[Event] = []
 
-    def __enter__(self) -> "Program":
+    def __enter__(self) -> Self:
         with self._stdout.open("wb") as stdout, self._stderr.open("wb") as stderr:
             self._process = subprocess.Popen(
                 self._command,
@@ -100,10 +100,6 @@ class Program:
 
 class Member(Program):
     """A member of a group, seen through what it reports."""
-
-    def __enter__(self) -> "Member":
-        super().__enter__()
-        return self
 
     @property
     def assignment(self) -> set[TopicPartition]:

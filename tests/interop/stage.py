@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from drumbeat.protocol.apis.describe_groups import API as DESCRIBE_GROUPS
 from drumbeat.protocol.apis.describe_groups import DescribedGroup, DescribeGroupsRequest
@@ -21,7 +21,6 @@ SETTLE_TIMEOUT_S = 40.0
 # Longer than any wait of these tests: who is gone within one was not timed out.
 LONG_SESSION_MS = 60_000
 SHORT_SESSION_MS = 6_000
-HEARTBEAT_MS = 300
 
 _numbers = count()
 
@@ -55,12 +54,17 @@ class Stage:
         self._folder = folder
         self._running = ExitStack()
 
-    def __enter__(self) -> "Stage":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_exc: object) -> None:
         self._running.close()
         self.wire.socket.close()
+
+    def reconnect(self) -> None:
+        """To a broker that was started again."""
+        self.wire.socket.close()
+        self.wire = Wire(self.servers)
 
     def start(
         self,

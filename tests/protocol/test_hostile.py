@@ -6,8 +6,7 @@ import struct
 
 import pytest
 
-from drumbeat.protocol.apis import APIS
-from drumbeat.protocol.apis import metadata, offset_commit
+from drumbeat.protocol.apis import APIS, metadata, offset_commit
 from drumbeat.protocol.compiler import decoder, encoder
 from drumbeat.protocol.errors import ProtocolError
 from drumbeat.protocol.header import read_request_header, skip_tags
@@ -40,7 +39,7 @@ def test_truncation_at_every_byte_is_refused(api, version):
 
 @pytest.mark.parametrize(("api", "version"), CASES, ids=lambda case: getattr(case, "name", case))
 def test_any_byte_may_lie(api, version):
-    """Lengths included: whatever a byte says, decoding ends with a message or with ProtocolError."""
+    """Lengths included: whatever a byte says, the end is a message or ProtocolError."""
     decode = decoder(api.request, version, api.is_flexible(version))
     data = sample(api.request, api, version)
     for position in range(min(len(data), 1500)):

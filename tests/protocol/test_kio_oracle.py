@@ -1,4 +1,4 @@
-"""Every (API, version), populated, both ways, against kio: an independent reading of Kafka's schemas."""
+"""Every (API, version), populated, both ways, against kio's reading of Kafka's schemas."""
 
 import importlib
 import io
@@ -26,7 +26,7 @@ def kio_class(message: type, kind: str, version: int) -> type:
 
 
 def kio_name(name: str, theirs: Any) -> str:
-    """kio drops the unit of what it turns into a timedelta; we avoid the names of tuple's methods."""
+    """kio drops the unit of a timedelta; we avoid the names of tuple's methods."""
     candidates = (name, name.removesuffix("_ms"), name.rsplit("_", 1)[-1])
     return next(candidate for candidate in candidates if hasattr(theirs, candidate))
 
@@ -86,7 +86,7 @@ def test_same_bytes_and_fields_as_kio(api, version, kind):
 
 
 def test_kio_knows_no_version_that_we_leave_out():
-    """Kafka 4.3 has Produce 0-2 in its range only to please old librdkafka; 6 of InitProducerId is unstable."""
+    """Produce 0-2 are advertised and refused; version 6 of InitProducerId is unstable."""
     left_out = {"Produce": {0, 1, 2}, "InitProducerId": {6}}
     for api in APIS.values():
         package = importlib.import_module(f"kio.schema.{api.request.__module__.rsplit('.', 1)[1]}")

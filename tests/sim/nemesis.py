@@ -9,9 +9,10 @@ from drumbeat.log.errors import LogError
 from sim.cast import Cast
 from sim.clients.operator import Operator
 from sim.disk import Disk, DiskHabits
-from sim.network import Lost, Network, Weather
+from sim.network import Lost, Network
 from sim.node import Node
 from sim.parameters import Parameters
+from sim.pipe import Weather
 from sim.virtual_time import VirtualClock
 from sim.watch import Verdict
 

@@ -7,8 +7,6 @@ does not: the requests in it arrive later, perhaps behind newer ones of the same
 import asyncio
 import contextvars
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
 from random import Random
 from typing import Any, Protocol
 
@@ -18,25 +16,13 @@ from drumbeat.protocol.frame import frame as framed
 from drumbeat.protocol.header import RequestHeader, encode_request_header
 from drumbeat.server.connection import Connection
 from sim.history import Operation
+from sim.pipe import Pipe, Weather
 
-GAP_S = 1e-6  # between two arrivals on one connection, so that their order is certain
 ANSWER_BYTES_MAX = 1 << 30
 
 
 class Lost(Exception):  # noqa: N818 - what happened
     """The connection is gone, and with it any answer."""
-
-
-@dataclass
-class Weather:
-    """What the network is like at the moment."""
-
-    delay_ms: tuple[float, float] = (0.1, 2.0)
-    long_delay_ms: tuple[float, float] = (100.0, 8_000.0)
-    is_long: float = 0.0  # the share of messages that take long
-    is_chopped: float = 0.0  # ... that arrive in pieces
-    is_lost: float = 0.0  # the share of answers that get lost, and their connection with them
-    is_id_lost: float = 0.0  # ... of those that hand out a member id
 
 
 class Door(Protocol):
@@ -101,33 +87,6 @@ class Network:
         return [data[a:b] for a, b in zip([0, *cuts], [*cuts, len(data)], strict=True)]
 
 
-class _Pipe:
-    """One direction of a connection: what is put in comes out later, in order."""
-
-    def __init__(self, network: Network, client: str, context: contextvars.Context | None) -> None:
-        self._network = network
-        self._client = client
-        self._context = context
-        self._last_s = 0.0
-        self._under_way: deque[asyncio.TimerHandle] = deque()
-
-    def put(self, deliver: Callable[..., None], *args: Any) -> None:
-        loop = self._network.loop
-        at_s = max(self._last_s + GAP_S, loop.time() + self._network.delay_s(self._client))
-        self._last_s = at_s
-        handle = loop.call_at(at_s, self._come_out, deliver, args, context=self._context)
-        self._under_way.append(handle)
-
-    def _come_out(self, deliver: Callable[..., None], args: tuple[Any, ...]) -> None:
-        self._under_way.popleft()
-        deliver(*args)
-
-    def drop(self) -> None:
-        for handle in self._under_way:
-            handle.cancel()
-        self._under_way.clear()
-
-
 class Channel:
     """A client's end of a connection."""
 
@@ -135,8 +94,8 @@ class Channel:
         self.client = client
         self.is_open = True
         self._network = network
-        self._there = _Pipe(network, client, host.context)
-        self._back = _Pipe(network, client, None)
+        self._there = Pipe(lambda: network.delay_s(client), host.context)
+        self._back = Pipe(lambda: network.delay_s(client))
         self._correlation_id = 0
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._server = ServerTransport(self, network, host)

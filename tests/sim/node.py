@@ -40,6 +40,7 @@ class NodeWatcher(Door, Protocol):
     """Who sees what a node does."""
 
     def crashed(self, unsynced: int, survived: int) -> None: ...
+    def stopped(self, served: list[int]) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,12 +109,16 @@ class Node:
     async def stop(self) -> None:
         """In order: connections are closed, logs are synced and released."""
         assert self.broker is not None
+        served = [shard.index for shard in self.shards]
         self._listener = None
         for transport in self._channels:
             transport.hang_up()
         loop = asyncio.get_running_loop()
-        await loop.create_task(self.broker.stop(), context=self.context)
-        self._die()
+        try:
+            await loop.create_task(self.broker.stop(), context=self.context)
+            self._machine.watcher.stopped(served)
+        finally:
+            self._die()
 
     def crash(self) -> None:
         """Everything but the disk is gone, and of the disk what was not synced, or most of it."""

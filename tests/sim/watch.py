@@ -95,6 +95,7 @@ class Watch:
         self._clock = clock
         self.checkers: list[Checker] = []
         self.ledgers: dict[int, Ledger] = {}
+        self._whole: set[int] = set()  # partitions that were left in order
         self._life = 0  # which of the node's lives it is; the dead are not listened to
 
     # -- the door --------------------------------------------------------------------------------
@@ -129,6 +130,9 @@ class Watch:
         for checker in self.checkers:
             checker.crashed()
 
+    def stopped(self, served: list[int]) -> None:
+        self._whole.update(served)
+
     # -- shards ----------------------------------------------------------------------------------
 
     @property
@@ -140,6 +144,9 @@ class Watch:
         ledger = self.ledgers.setdefault(shard.index, Ledger())
         if entries != ledger.entries[: len(entries)]:
             self.verdict.violate("S12", f"{shard}: not the batches that were appended, in order")
+        if shard.index in self._whole and len(entries) < len(ledger.entries):
+            self.verdict.violate("S10", f"{shard}: a node that stopped in order lost records")
+        self._whole.discard(shard.index)
         self.verdict.note(
             f"LOADED {shard} epoch {shard.partition.log.epoch}: {len(entries)} of "
             f"{len(ledger.entries)} batches"

@@ -15,7 +15,7 @@ from drumbeat.protocol.header import (
 TIMEOUT_S = 10.0
 
 
-class ConnectionClosed(Exception):
+class ConnectionClosed(Exception):  # noqa: N818 - what happened
     """The broker closed the connection instead of answering."""
 
 

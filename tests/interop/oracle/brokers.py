@@ -1,9 +1,11 @@
 """The two brokers that are asked the same questions, with the same settings."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
+from typing import TypeVar
 
 from drumbeat.core.java_hash import partition_for
 from drumbeat.protocol.api import Api
@@ -43,6 +45,8 @@ from interop.kafka_jars import start_kafka
 from interop.oracle.connection import Call, Client
 from interop.oracle.vocabulary import SHARED_TOPICS, Topic
 
+T = TypeVar("T")
+
 OFFSETS_PARTITIONS = 4
 SETTINGS = {
     "node.id": "1",
@@ -57,6 +61,7 @@ KAFKA_SETTINGS = SETTINGS | {"controller.quorum.append.linger.ms": "0"}
 
 HOUSEKEEPER = "housekeeper"  # the client id of requests that are no part of a sequence
 BARRIER_TOPIC = "barrier"
+FIRST_CHANGE = 1_000_000
 TOPIC_RESOURCE = 2
 DRAW_TIMEOUT_S = 5.0
 POLL_S = 0.002
@@ -82,11 +87,12 @@ class Kafka:
         await asyncio.to_thread(self._process.close)
 
     async def set_up(self) -> None:
-        client = Client("127.0.0.1", self.port)
-        await _create(client, CreatableTopic(BARRIER_TOPIC, 1, 1))
-        self.topic_ids = await _create_shared_topics(client)
-        client.close()
+        self.topic_ids = await _with_client(self.port, _create_shared_topics)
         await self.catch_up()
+
+    async def await_loaded(self) -> None:
+        """Return when every group can be asked about again."""
+        await _with_client(self.port, _await_coordinator)
 
     async def catch_up(self) -> None:
         """Return when the broker has carried out all that its controller had accepted."""
@@ -110,10 +116,11 @@ class Barrier:
             if self._rounds > rounds_begun:
                 return
             self._rounds += 1
-            client = Client("127.0.0.1", port)
-            for change in (2 * self._rounds, 2 * self._rounds + 1):
-                await self._see_change(client, str(1_000_000 + change))
-            client.close()
+            await _with_client(port, self._pass)
+
+    async def _pass(self, client: Client) -> None:
+        for change in (2 * self._rounds, 2 * self._rounds + 1):
+            await self._see_change(client, str(FIRST_CHANGE + change))
 
     async def _see_change(self, client: Client, value: str) -> None:
         change = IncrementalAlterConfigsRequest(
@@ -158,9 +165,10 @@ class Drumbeat:
             self._node = None
 
     async def set_up(self) -> None:
-        client = Client("127.0.0.1", self.port)
-        self.topic_ids = await _create_shared_topics(client)
-        client.close()
+        self.topic_ids = await _with_client(self.port, _create_shared_topics)
+
+    async def await_loaded(self) -> None:
+        await _with_client(self.port, _await_coordinator)
 
     async def catch_up(self) -> None:
         """It has, when it answers."""
@@ -208,12 +216,21 @@ class ReplayedIds:
         return self._uuid or new_member_uuid()
 
 
+async def _with_client(port: int, use: Callable[[Client], Awaitable[T]]) -> T:
+    client = Client("127.0.0.1", port)
+    try:
+        return await use(client)
+    finally:
+        client.close()
+
+
 async def _create_shared_topics(client: Client) -> dict[Topic, bytes]:
+    await _create(client, CreatableTopic(BARRIER_TOPIC, 1, 1))
     created = {
         topic: await _create(client, CreatableTopic(name, partitions, 1))
         for topic, (name, partitions) in SHARED_TOPICS.items()
     }
-    await await_coordinator(client)
+    await _await_coordinator(client)
     await client.call_until_ok(
         HOUSEKEEPER, init_producer_id.API, 4, InitProducerIdRequest(transactional_id=None)
     )
@@ -222,7 +239,7 @@ async def _create_shared_topics(client: Client) -> dict[Topic, bytes]:
     return {**created, Topic.INTERNAL: answer.topics[0].topic_id}
 
 
-async def await_coordinator(client: Client) -> None:
+async def _await_coordinator(client: Client) -> None:
     """Return when every partition of the offsets topic is there and loaded."""
     groups = (f"group-{number}" for number in count())
     missing = set(range(OFFSETS_PARTITIONS))

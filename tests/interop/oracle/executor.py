@@ -5,7 +5,7 @@ sides. Its answer is compared when a later step brings it about.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from drumbeat.protocol.apis import describe_groups, heartbeat, offset_fetch
@@ -27,6 +27,9 @@ GRACE_S = 3.0  # for the slower broker
 POLL_S = 0.002
 PARKED = "<parked>"
 SHOWN = 700  # characters of a message
+
+
+Note = Callable[[str, int, Plain], None]  # is told API, version and answer of each comparison
 
 
 class Side:
@@ -58,11 +61,10 @@ class Side:
         if unanswered := [call.result for call in calls if not call.is_done]:
             await asyncio.wait(unanswered, timeout=PARKED_S)
 
-    async def reconnect(self) -> None:
-        """After a restart; returns when the groups are loaded."""
+    def reconnect(self) -> None:
+        """After a restart, which may have moved the broker to another port."""
         self.client.close()
         self.client = Client("127.0.0.1", self.broker.port)
-        await self._await_commits()
 
     def answer(self, step: Step, call: Call) -> Plain:
         if not call.is_done:
@@ -70,7 +72,7 @@ class Side:
         return normal(step, Signs(self.known, self.broker.port), call.result.result())
 
     async def _await_commits(self) -> None:
-        """A fetch of stable offsets waits for every write before it, and for the load."""
+        """A fetch of stable offsets waits for every write before it."""
         for group in (Group.MAIN, Group.OTHER):
             request = OffsetFetchRequest(self.known.group(group), (), require_stable=True)
             await self.client.call_until_ok(HOUSEKEEPER, offset_fetch.API, 7, request)
@@ -97,8 +99,9 @@ class MismatchError(Exception):
 class Duel:
     """One sequence on both brokers."""
 
-    def __init__(self, kafka: Kafka, drumbeat: Drumbeat, prefix: str) -> None:
+    def __init__(self, kafka: Kafka, drumbeat: Drumbeat, prefix: str, note: Note) -> None:
         self._drumbeat_broker = drumbeat
+        self._note = note
         self.kafka = Side(kafka, prefix)
         self.drumbeat = Side(drumbeat, prefix)
         self._parked: list[Exchange] = []
@@ -118,13 +121,11 @@ class Duel:
         self.kafka.client.close()
         self.drumbeat.client.close()
 
-    async def reconnect(self) -> None:
+    def reconnect(self) -> None:
         """Both brokers were restarted; whatever was parked is over."""
-        for exchange in self._parked:
-            await self._agree(exchange)
-            self._compare(exchange)
         self._parked.clear()
-        await asyncio.gather(self.kafka.reconnect(), self.drumbeat.reconnect())
+        for side in (self.kafka, self.drumbeat):
+            side.reconnect()
 
     async def _play(self, step: Step) -> None:
         send = self._join(step) if isinstance(step, JoinGroup) else self._send(step)
@@ -205,6 +206,12 @@ class Duel:
 
     # -- answers ---------------------------------------------------------------------------------
 
+    async def collect_last(self) -> None:
+        """Compare what both brokers have told those who still waited when they stopped."""
+        for exchange in self._parked:
+            await self._agree(exchange)
+            self._compare(exchange)
+
     async def _collect(self) -> None:
         """Compare the answers that the last step has brought to earlier ones."""
         if not self._parked:
@@ -240,6 +247,7 @@ class Duel:
         step = exchange.step
         kafka = self.kafka.answer(step, exchange.kafka)
         drumbeat = self.drumbeat.answer(step, exchange.drumbeat)
+        self._note(step.api.name, step.api_version, kafka)
         found = [
             difference
             for difference in differences(kafka, drumbeat)
