@@ -82,7 +82,7 @@ def compacted(batches, now_ms=5_000, first_dirty=0, bytes_max=1 << 20, active_si
         if not offset_map.is_full:
             offset_map.add(one, found)
     rules = Rules(offset_map, found, batches[-1].header.last_offset, now_ms, DAY_MS)
-    return list(rules.apply(batches))
+    return [kept for one in batches if (kept := rules.judge(one)) is not None]
 
 
 def as_text(found: LogBatch) -> str:

@@ -74,7 +74,8 @@ class Log:
         if offset_map.end_offset <= self.first_dirty:
             return
         rules = Rules(offset_map, survey, section[-1].header.last_offset, self.now_ms, DAY_MS)
-        self.batches[: len(section)] = list(rules.apply(section))
+        judged = map(rules.judge, section)
+        self.batches[: len(section)] = [batch for batch in judged if batch is not None]
         self.first_dirty = offset_map.end_offset
 
 

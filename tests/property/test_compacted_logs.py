@@ -106,7 +106,7 @@ def test_kafka_19862_compacted_while_it_is_being_read(name):
 
                 def compact_now(partition=partition):
                     now_ms = TIMESTAMP + 2 * DAY_MS
-                    memory_compaction.compact(partition, SETTINGS, now_ms, UNLIMITED_BUDGET)
+                    list(memory_compaction.compact(partition, SETTINGS, now_ms, UNLIMITED_BUDGET))
 
                 assert load(Interrupted(log, place, compact_now)).state == live
                 assert load(log).state == live

@@ -12,6 +12,7 @@ from drumbeat.protocol.apis.offset_fetch import (
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
 )
+from drumbeat.protocol.errors import ErrorCode
 from drumbeat.protocol.records import Record, encode_batch
 from drumbeat.runtime.topics import CONSUMER_OFFSETS
 from drumbeat.testing import Cluster
@@ -39,13 +40,19 @@ def commit(wire, group_id, offset):
 def committed(wire, group_id):
     topic = OffsetFetchRequestTopics("t", partition_indexes=(0,))
     request = OffsetFetchRequest(groups=(OffsetFetchRequestGroup(group_id, topics=(topic,)),))
-    (group,) = wire.call(offset_fetch.API, 9, request).groups
-    assert group.error_code == 0
-    return group.topics[0].partitions[0].committed_offset
+    groups = []
+
+    def is_answered():
+        groups[:] = wire.call(offset_fetch.API, 9, request).groups
+        return groups[0].error_code != ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+
+    wait_until(is_answered, 20, "the load")
+    assert groups[0].error_code == 0
+    return groups[0].topics[0].partitions[0].committed_offset
 
 
 def commit_for_a_while(wire, first):
-    for offset in range(first, first + 300):
+    for offset in range(first, first + 100):
         for group_id in GROUPS:
             commit(wire, group_id, offset)
 
@@ -56,11 +63,11 @@ def test_commits_survive_compaction_and_restart(tmp_path):
         create_topic(wire, "t")
         commit_for_a_while(wire, 0)
         wait_until(lambda: len(list(folder.glob("*.log"))) <= 3, 20, "compaction")
-        assert [committed(wire, group_id) for group_id in GROUPS] == [299] * 3
+        assert [committed(wire, group_id) for group_id in GROUPS] == [99] * 3
     with Cluster(SETTINGS, data=str(tmp_path)) as cluster, Wire(cluster.bootstrap_servers) as wire:
-        assert [committed(wire, group_id) for group_id in GROUPS] == [299] * 3
-        commit_for_a_while(wire, 300)
-        assert [committed(wire, group_id) for group_id in GROUPS] == [599] * 3
+        assert [committed(wire, group_id) for group_id in GROUPS] == [99] * 3
+        commit_for_a_while(wire, 100)
+        assert [committed(wire, group_id) for group_id in GROUPS] == [199] * 3
     live = sum(path.stat().st_size for path in folder.glob("*.log"))
     past = sum(path.stat().st_size for path in (folder / "history").iterdir())
     assert past > 3 * live

@@ -40,8 +40,9 @@ def _run_batch(seconds: float) -> int:
     histories = steps = 0
     while time.monotonic() < ends_at:
         seed = seeds.randrange(10**9)
-        print(f"seed {seed}", end="\r", flush=True)
+        print(f"seed {seed}: ", end="", flush=True)
         result = simulate(seed)
+        print(f"{len(result.verdict.trace)} steps")
         if not result.is_good:
             print(result.report())
             return 1

@@ -32,6 +32,7 @@ from sim.parameters import (
     Parameters,
     draw,
 )
+from sim.picture import picture
 from sim.topics import TopicDirectory
 from sim.virtual_time import VirtualClock, VirtualLoop
 from sim.watch import Verdict, Watch, WatchedShard
@@ -43,6 +44,7 @@ TRACE_LINES = 60
 class Result:
     parameters: Parameters
     verdict: Verdict
+    groups: str  # as they were when it ended
 
     @property
     def is_good(self) -> bool:
@@ -54,6 +56,7 @@ class Result:
         return (
             f"seed {self.parameters.seed}: {self.verdict.violation}\n"
             f"{self.parameters}\n... the last {lines} steps:\n{tail}\n"
+            f"groups at the end:\n{self.groups}\n"
             f"again: make sim SEED={self.parameters.seed}"
         )
 
@@ -61,16 +64,16 @@ class Result:
 def simulate(seed: int, shard_type: type[WatchedShard] = WatchedShard) -> Result:
     parameters = draw(seed)
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        verdict = runner.run(_run(parameters, shard_type))
+        result = runner.run(_run(parameters, shard_type))
         gc.collect()  # a task that failed and that nobody looked at speaks up now
-    return Result(parameters, verdict)
+    return result
 
 
-async def _run(parameters: Parameters, shard_type: type[WatchedShard]) -> Verdict:
+async def _run(parameters: Parameters, shard_type: type[WatchedShard]) -> Result:
     world = World(parameters, shard_type)
     with _Complaints(world.verdict):
         await world.run()
-    return world.verdict
+    return Result(parameters, world.verdict, world.groups)
 
 
 class World:
@@ -82,6 +85,7 @@ class World:
         self._shard_type = shard_type
         self._clock = VirtualClock(loop)
         self._history = History()
+        self.groups = ""
         self.verdict = Verdict(self._clock)
         disk = Disk(self._rng("disk"))
         self._watch = Watch(self.verdict, self._history, disk, self._clock)
@@ -149,6 +153,7 @@ class World:
         if isinstance(problem, Exception):
             self.verdict.violate("simulation", repr(problem))
         await self._cast.close()
+        self.groups = "\n".join(map(picture, self._node.shards))
         if self._node.is_up:
             self._node.crash()
         if self.verdict.violation is None:
@@ -175,7 +180,6 @@ class _Complaints(logging.Handler):
 
     def __enter__(self) -> "_Complaints":
         self._logger = logging.getLogger("drumbeat")
-        self._was = (self._logger.propagate, self._logger.level)
         self._logger.propagate = False
         self._logger.addHandler(self)
         asyncio.get_running_loop().set_exception_handler(self._on_loop_error)
@@ -183,7 +187,7 @@ class _Complaints(logging.Handler):
 
     def __exit__(self, *_exc: object) -> None:
         self._logger.removeHandler(self)
-        self._logger.propagate, _ = self._was
+        self._logger.propagate = True
 
     def emit(self, record: logging.LogRecord) -> None:
         self._verdict.note(f"LOG {record.getMessage()}")

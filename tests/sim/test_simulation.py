@@ -42,9 +42,7 @@ MUTANTS: list[tuple[type[WatchedShard], set[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("mutant", "laws"), MUTANTS, ids=lambda value: getattr(value, "__name__", "")
-)
+@pytest.mark.parametrize(("mutant", "laws"), MUTANTS, ids=[m.__name__ for m, _ in MUTANTS])
 def test_a_bug_is_noticed(mutant: type[WatchedShard], laws: set[str]) -> None:
     results = (simulate(seed, mutant) for seed in range(SEEDS_PER_BATCH))
     caught = next((result for result in results if not result.is_good), None)

@@ -1,19 +1,12 @@
 """Compaction as Kafka's cleaner does it, on batches: the newest record of each key stays.
 
 Pure. An `OffsetMap` learns the newest offset of each key in the dirty part of a section; `Rules`
-then judge every batch of it, clean part and dirty. Records keep their offsets.
-
-- Aborted records go, records without a key go; committed ones count like plain ones.
-- A tombstone stays until `delete_retention_ms` after the first compaction that met it. Its batch
-  carries that time, in the place where Kafka writes and reads it (KIP-534).
-- An end marker stays while a batch of its transaction does, then as long as a tombstone.
-- A batch that keeps a producer's newest sequence stays, without records if need be; so does the
-  last batch of the section, so that no reader waits in a gap before the end (KAFKA-9065).
+then judge every batch of it, clean part and dirty. docs/log-format.md has the rules as a table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from drumbeat.log.port import LogBatch
@@ -69,11 +62,6 @@ class Rules(NamedTuple):
     now_ms: int
     delete_retention_ms: int
 
-    def apply(self, batches: Iterable[LogBatch]) -> Iterator[LogBatch]:
-        for batch in batches:
-            if (kept := self.judge(batch)) is not None:
-                yield kept
-
     def judge(self, batch: LogBatch) -> LogBatch | None:
         """What is left of a batch: itself, a smaller one, an empty one, or nothing."""
         header = batch.header
@@ -81,15 +69,19 @@ class Rules(NamedTuple):
             return batch  # the map was full before: a later pass gets here
         rows, kept = self._split(batch)
         if not kept:
-            must_stay = header.last_offset in self.survey.producer_ends
-            must_stay = must_stay or header.last_offset == self.last_offset
-            return _logged(empty_batch(header)) if must_stay else None
+            return _logged(empty_batch(header)) if self._must_stay(header) else None
         horizon_ms = header.delete_horizon_ms
         if horizon_ms is None and self._is_to_go(header, kept):
             horizon_ms = self.now_ms + self.delete_retention_ms
         if len(kept) == len(rows) and horizon_ms == header.delete_horizon_ms:
             return batch
         return _logged(retain_records(header, kept, horizon_ms))
+
+    def _must_stay(self, header: BatchHeader) -> bool:
+        """Whether a batch without records still says something: a producer's newest sequence, or
+        where the section ends, without which a reader would wait in a gap (KAFKA-9065)."""
+        last_offset = header.last_offset
+        return last_offset == self.last_offset or last_offset in self.survey.producer_ends
 
     def _split(self, batch: LogBatch) -> tuple[list[Row], list[Row]]:
         """All records of the batch as far as anybody may still want them, and those to keep."""

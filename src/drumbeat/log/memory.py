@@ -180,8 +180,15 @@ class MemoryPartitionLog(OwnedLog):
     async def compact(
         self, now_ms: int, budget: CompactionBudget = UNLIMITED_BUDGET
     ) -> CompactionResult | None:
-        self._check_writable()
-        return memory_compaction.compact(self._partition, self._settings, now_ms, budget)
+        steps = memory_compaction.compact(self._partition, self._settings, now_ms, budget)
+        while True:
+            self._check_writable()
+            try:
+                next(steps)
+            except StopIteration as done:
+                result: CompactionResult | None = done.value
+                return result
+            await asyncio.sleep(0)
 
     # Ending
 

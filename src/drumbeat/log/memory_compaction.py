@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Final
 
 from drumbeat.log.compaction import OffsetMap, Rules
 from drumbeat.log.memory_partition import MemoryPartition, MemorySegment, StoredBatch
@@ -16,6 +17,8 @@ from drumbeat.log.port import (
     LogSettings,
 )
 from drumbeat.log.survey import Survey, SurveyedBatch, read_control_type, survey
+
+BATCHES_PER_TURN: Final = 100
 
 
 def cleanable(partition: MemoryPartition, settings: LogSettings, now_ms: int) -> Cleanable | None:
@@ -34,16 +37,18 @@ def cleanable(partition: MemoryPartition, settings: LogSettings, now_ms: int) ->
 
 def compact(
     partition: MemoryPartition, settings: LogSettings, now_ms: int, budget: CompactionBudget
-) -> CompactionResult | None:
+) -> Generator[None, None, CompactionResult | None]:
+    """Pauses now and then, for others to have their turn; the log changes in the last step."""
     segments = _cleanable_segments(partition, settings, now_ms)
     if not segments:
         return None
     # What follows may know how a transaction ended.
     known = [*segments, *partition.following(segments[-1].base_offset)]
-    surveyed = survey(_surveyed(known), active_since_ms=now_ms - settings.producer_id_expiration_ms)
+    active_since_ms = now_ms - settings.producer_id_expiration_ms
+    surveyed = survey(_surveyed(partition, known), active_since_ms=active_since_ms)
     if surveyed.open_offset is not None:
         segments = [s for s in segments if s.next_offset <= surveyed.open_offset]
-    offset_map = _map_offsets(partition, segments, surveyed, budget)
+    offset_map = yield from _map_offsets(partition, segments, surveyed, budget)
     if offset_map.end_offset <= partition.cleaned_offset:
         return None
     sources = [segment for segment in segments if segment.base_offset < offset_map.end_offset]
@@ -54,7 +59,12 @@ def compact(
         now_ms=now_ms,
         delete_retention_ms=settings.delete_retention_ms,
     )
-    return _replace(partition, settings, sources, rules)
+    compacted = yield from _rewrite(partition, settings, sources, rules)
+    if partition.closed[: len(sources)] != sources:
+        return None  # retention was quicker
+    partition.replace_first(len(sources), compacted)
+    partition.cleaned_offset = offset_map.end_offset
+    return _result(sources, compacted, offset_map.end_offset)
 
 
 def _cleanable_segments(
@@ -62,7 +72,7 @@ def _cleanable_segments(
 ) -> list[MemorySegment]:
     if not settings.is_compacted:
         return []
-    closed = [segment for segment in partition.closed if segment.batches]
+    closed = partition.closed
     newest_ms = now_ms - settings.min_compaction_lag_ms
     for place, segment in enumerate(closed):
         is_dirty = segment.next_offset > partition.cleaned_offset
@@ -71,8 +81,10 @@ def _cleanable_segments(
     return closed
 
 
-def _surveyed(segments: Iterable[MemorySegment]) -> Iterator[SurveyedBatch]:
-    for header, data in _stored(segments):
+def _surveyed(
+    partition: MemoryPartition, segments: Iterable[MemorySegment]
+) -> Iterator[SurveyedBatch]:
+    for header, data in _batches(partition, segments):
         yield SurveyedBatch(header, read_control_type(data) if header.is_control else None)
 
 
@@ -92,31 +104,40 @@ def _map_offsets(
     segments: Iterable[MemorySegment],
     surveyed: Survey,
     budget: CompactionBudget,
-) -> OffsetMap:
+) -> Generator[None, None, OffsetMap]:
     offset_map = OffsetMap(partition.cleaned_offset, budget.dedupe_buffer_bytes)
-    for batch in _batches(partition, segments):
+    for number, batch in enumerate(_batches(partition, segments)):
         offset_map.add(batch, surveyed)
         if offset_map.is_full:
             break
+        if number % BATCHES_PER_TURN == 0:
+            yield
     return offset_map
 
 
-def _replace(
+def _rewrite(
     partition: MemoryPartition,
     settings: LogSettings,
     sources: Sequence[MemorySegment],
     rules: Rules,
-) -> CompactionResult:
+) -> Generator[None, None, list[MemorySegment]]:
     timeless = replace(settings, segment_ms=NEVER_MS)
     compacted = [MemorySegment(sources[0].base_offset)]
-    for header, data in rules.apply(_batches(partition, sources)):
-        stored = StoredBatch(header, bytes(data))
-        if compacted[-1].is_full_for(stored, timeless):
-            compacted.append(MemorySegment(header.base_offset))
-        compacted[-1].add(stored)
-    count = partition.closed.index(sources[-1]) + 1
-    partition.replace_first(count, compacted)
-    partition.cleaned_offset = rules.offset_map.end_offset
+    for number, batch in enumerate(_batches(partition, sources)):
+        kept = rules.judge(batch)
+        if kept is not None:
+            stored = StoredBatch(kept.header, bytes(kept.data))
+            if compacted[-1].is_full_for(stored, timeless):
+                compacted.append(MemorySegment(kept.header.base_offset))
+            compacted[-1].add(stored)
+        if number % BATCHES_PER_TURN == 0:
+            yield
+    return compacted
+
+
+def _result(
+    sources: Sequence[MemorySegment], compacted: Sequence[MemorySegment], end_offset: int
+) -> CompactionResult:
     return CompactionResult(
         segments_before=len(sources),
         segments_after=len(compacted),
@@ -124,5 +145,5 @@ def _replace(
         records_after=sum(batch.header.record_count for batch in _stored(compacted)),
         bytes_before=sum(segment.size for segment in sources),
         bytes_after=sum(segment.size for segment in compacted),
-        end_offset=rules.offset_map.end_offset,
+        end_offset=end_offset,
     )

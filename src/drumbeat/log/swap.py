@@ -1,14 +1,9 @@
 """Putting compacted segments in the place of those they were made from, so that no crash shows.
 
-Kafka's way and Kafka's names (LocalLog.replaceSegments), one step after the other on disk:
-
-1. the new files are written and synced under names that end in .cleaned: worth nothing yet;
-2. they are renamed to .swap. Once all are, durably, they count and the sources do not;
-3. the sources go to the history;
-4. the new files get their names.
-
-Whoever opens the directory finishes this from step 3 on if there are .swap files and no .cleaned
-ones beside them; otherwise nothing has happened.
+Kafka's way and Kafka's names: (1) the new files are complete under .cleaned, worth nothing; (2)
+they are renamed to .swap: once all are, they count and the sources do not; (3) the sources go to
+the history; (4) the new files get their names. Whoever opens a directory with .swap files finishes
+from step 3 on, or undoes step 2 if .cleaned files are left.
 """
 
 from __future__ import annotations

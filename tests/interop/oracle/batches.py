@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from drumbeat.protocol.compression import Codec
-from drumbeat.protocol.record_batch import CorruptBatch, iter_headers
+from drumbeat.protocol.record_batch import BatchHeader, CorruptBatch, iter_headers
 from drumbeat.protocol.records import BatchOptions, Record, decode_records, encode_batch
 from interop.oracle.vocabulary import Word
 
@@ -130,8 +130,10 @@ def normal_batches(data: bytes | None, producer_sign: Callable[[int], Any]) -> A
         return f"unreadable: {problem}"
 
 
-def _normal_batch(data: bytes, header: Any, producer_sign: Callable[[int], Any]) -> dict[str, Any]:
-    fields = header._asdict()
+def _normal_batch(
+    data: bytes, header: BatchHeader, producer_sign: Callable[[int], Any]
+) -> dict[str, Any]:
+    fields: dict[str, Any] = header._asdict()
     for name in ("crc", "batch_length"):
         del fields[name]
     fields["producer_id"] = producer_sign(header.producer_id)

@@ -12,12 +12,13 @@ from drumbeat.protocol.apis import describe_groups, heartbeat, offset_fetch
 from drumbeat.protocol.apis.describe_groups import DescribedGroupMember, DescribeGroupsRequest
 from drumbeat.protocol.apis.heartbeat import HeartbeatRequest
 from drumbeat.protocol.apis.offset_fetch import OffsetFetchRequest
+from drumbeat.protocol.errors import ErrorCode
 from interop.oracle.brokers import HOUSEKEEPER, Drumbeat, Kafka
 from interop.oracle.connection import ANSWER_TIMEOUT_S, Call, Client
 from interop.oracle.data_steps import end_offset_step
 from interop.oracle.group_steps import JoinGroup
 from interop.oracle.known_differences import is_known, is_silence_known
-from interop.oracle.normal import Plain, Signs, differences, normal
+from interop.oracle.normal import CLOSED, Plain, Signs, differences, normal
 from interop.oracle.vocabulary import Group, Known, Step, Wait
 
 UUID_CHARACTERS = 36
@@ -26,6 +27,7 @@ PARKED_S = 0.010  # for an answer to come, once the broker has surely handled th
 GRACE_S = 3.0  # for the slower broker
 POLL_S = 0.002
 PARKED = "<parked>"
+SENT_AWAY = ErrorCode.NOT_COORDINATOR
 SHOWN = 700  # characters of a message
 
 
@@ -207,10 +209,13 @@ class Duel:
     # -- answers ---------------------------------------------------------------------------------
 
     async def collect_last(self) -> None:
-        """Compare what both brokers have told those who still waited when they stopped."""
+        """Those who still waited when both brokers stopped: sent away, or cut off on the way."""
         for exchange in self._parked:
             await self._agree(exchange)
-            self._compare(exchange)
+            for side, call in ((self.kafka, exchange.kafka), (self.drumbeat, exchange.drumbeat)):
+                answer = side.answer(exchange.step, call)
+                is_sent_away = answer == CLOSED or answer["error_code"] == SENT_AWAY
+                assert is_sent_away, f"{side.broker.name}: {exchange.step}: {answer}"
 
     async def _collect(self) -> None:
         """Compare the answers that the last step has brought to earlier ones."""

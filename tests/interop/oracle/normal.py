@@ -13,6 +13,8 @@ from interop.oracle.batches import normal_batches, time_sign
 from interop.oracle.connection import Closed, Rewritten, Silent
 from interop.oracle.vocabulary import UNKNOWN_TOPIC_ID, Known, Step
 
+CLOSED = "<connection closed>"
+
 Plain = Any  # None, bool, int, float, str, bytes, or a list or dict of them
 
 
@@ -65,7 +67,7 @@ _SIGNS: Mapping[str, Callable[[Signs, Any], Plain]] = {
 def normal(step: Step, signs: Signs, result: Any) -> Plain:
     match result:
         case Closed():
-            return "<connection closed>"
+            return CLOSED
         case Silent():
             return "<no answer>"
         case Rewritten():
@@ -77,7 +79,7 @@ def normal(step: Step, signs: Signs, result: Any) -> Plain:
 def _message(step: Step, signs: Signs, message: Any) -> dict[str, Plain]:
     return {
         name: _value(step, signs, name, getattr(message, name))
-        for name in _field_names(type(message), step.api_version)
+        for name in _field_names(message.__class__, step.api_version)
     }
 
 

@@ -14,13 +14,13 @@ from interop.oracle.group_language import (
     SYNC,
 )
 from interop.oracle.group_steps import LONG_MS, JoinGroup, Metadata, SyncGroup
-from interop.oracle.strategies import Kind, Language
+from interop.oracle.strategies import Deviation, Kind, Language
 from interop.oracle.vocabulary import Member, Step, Wait
 
 SHORT_MS = 800
 
 
-SHORT = {"session_timeout_ms": SHORT_MS, "rebalance_timeout_ms": SHORT_MS}
+SHORT: Deviation = {"session_timeout_ms": SHORT_MS, "rebalance_timeout_ms": SHORT_MS}
 
 JOIN = Kind(
     14,
