@@ -1,8 +1,13 @@
 """Topics that groups read, and what was written to them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from drumbeat.protocol.apis import create_partitions
 from drumbeat.protocol.apis.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
-from groups.members import Delivery, Partition
+from groups.members import Delivery, Fleet, Partition
+from groups.wire_clients import WireClients
+from groups.wire_coordinator import WireCoordinator
 from support.data_topics import Topic, batch, create_topic, fresh_name, produce_to
 from support.wire import Wire
 
@@ -58,3 +63,31 @@ class Data:
         (result,) = self._wire.call(create_partitions.API, 3, asked).results
         assert result.error_code == 0, result
         self.ends |= dict.fromkeys(range(len(self.ends), partitions), 0)
+
+
+class ReadingGroup(Fleet):
+    """A group that has read all of its topics in the end."""
+
+    def __init__(self, servers: str, *topics: Data) -> None:
+        super().__init__(servers, fresh_name("group-"))
+        self.topics = list(topics)
+
+    def await_all(self) -> None:
+        for data in self.topics:
+            self.await_records(data.records)
+
+    def check(self) -> None:
+        """What is committed is what was read, and that is everything."""
+        self.ledger.check()
+        expected = {p: end for data in self.topics for p, end in data.positions.items() if end}
+        assert self.ledger.positions() == expected
+        with WireCoordinator(self.servers) as coordinator:
+            assert WireClients(coordinator, self.group_id).committed() == expected
+
+
+@contextmanager
+def group_of(servers: str, *topics: Data) -> Iterator[ReadingGroup]:
+    with ReadingGroup(servers, *topics) as group:
+        yield group
+        group.await_all()
+    group.check()

@@ -142,9 +142,7 @@ class Stage(Scene):
     def enter(self, prefix: str, **fields: Any) -> WireCall:
         """A new dynamic member."""
         call = self.clients.enter(prefix, **fields)
-        is_new = prefix in self._names
-        if is_new:
-            self.meet(call.answer.member_id if call.answer else self.clients.member_id_of(prefix))
+        self.meet(call.answer.member_id if call.answer else self.clients.member_id_of(prefix))
         return call
 
     def hand_out(self, prefix: str, **fields: Any) -> str:

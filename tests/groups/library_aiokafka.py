@@ -12,7 +12,7 @@ from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssigno
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 from aiokafka.errors import KafkaError
 
-from groups.members import POLL_S, SETTLE_TIMEOUT_S, Delivery, Member, Partition
+from groups.members import POLL_S, SETTLE_TIMEOUT_S, Delivery, LibraryMember, Partition
 
 ASSIGNORS = {
     "range": RangePartitionAssignor,
@@ -38,7 +38,7 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
     return asyncio.run_coroutine_threadsafe(coroutine, loop).result(SETTLE_TIMEOUT_S)
 
 
-class AiokafkaMember(Member):
+class AiokafkaMember(LibraryMember):
     library = "aiokafka"
 
     def _open(self) -> None:
@@ -92,7 +92,7 @@ class _Listener(ConsumerRebalanceListener):
         self._member = member
 
     async def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
-        self._member._lost((p.topic, p.partition) for p in revoked)
+        self._member.lose((p.topic, p.partition) for p in revoked)
 
     async def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
         """The member looks after every poll."""

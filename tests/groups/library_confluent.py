@@ -2,12 +2,12 @@
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from groups.members import POLL_S, Delivery, Member, Partition
+from groups.members import POLL_S, Delivery, LibraryMember, Partition
 
 BATCH_RECORDS = 200
 
 
-class ConfluentMember(Member):
+class ConfluentMember(LibraryMember):
     library = "confluent-kafka"
 
     def _open(self) -> None:
@@ -34,7 +34,7 @@ class ConfluentMember(Member):
         self._consumer.subscribe(names, on_revoke=self._on_lost, on_lost=self._on_lost)
 
     def _on_lost(self, _consumer: Consumer, lost: list[TopicPartition]) -> None:
-        self._lost((p.topic, p.partition) for p in lost)
+        self.lose((p.topic, p.partition) for p in lost)
 
     def _poll(self) -> list[Delivery]:
         messages = self._consumer.consume(BATCH_RECORDS, timeout=POLL_S)

@@ -3,7 +3,7 @@
 import time
 import warnings
 
-from groups.members import LONG_POLL_S, Delivery, Member, Partition
+from groups.members import LONG_POLL_S, Delivery, LibraryMember, Partition
 
 with warnings.catch_warnings():
     # kafka-python reads its message schemas with a call that Python 3.11 deprecates.
@@ -24,7 +24,7 @@ ASSIGNORS = {
 }
 
 
-class KafkaPythonMember(Member):
+class KafkaPythonMember(LibraryMember):
     library = "kafka-python"
 
     def _open(self) -> None:
@@ -92,7 +92,7 @@ class _Listener(ConsumerRebalanceListener):
         self._member = member
 
     def on_partitions_revoked(self, revoked: list[TopicPartition]) -> None:
-        self._member._lost((p.topic, p.partition) for p in revoked)
+        self._member.lose((p.topic, p.partition) for p in revoked)
 
     def on_partitions_lost(self, lost: list[TopicPartition]) -> None:
         self.on_partitions_revoked(lost)

@@ -16,68 +16,64 @@ from pathlib import Path
 from typing import Any
 
 from groups.libraries import LIBRARIES
-from groups.members import POLL_S, Delivery, Ledger, Member, Options, Partition
+from groups.members import (
+    POLL_S,
+    SETTLE_TIMEOUT_S,
+    Delivery,
+    Ledger,
+    Member,
+    Options,
+    Partition,
+)
 
 TESTS = Path(__file__).parent.parent
 
 
 class ProcessMember(Member):
-    """`library` is the name of the library; otherwise it is a member like any other."""
-
-    library = "process"
-
-    def __init__(
-        self, servers: str, group_id: str, name: str, options: Options, ledger: Ledger
-    ) -> None:
-        super().__init__(servers, group_id, name, options, ledger)
-        self._process: subprocess.Popen[str] | None = None
+    """`of` a library, like any other member."""
 
     @classmethod
     def of(cls, library: str) -> type["ProcessMember"]:
         return type(f"{library} process", (cls,), {"library": library})
 
-    def start(self) -> "ProcessMember":
-        orders = json.dumps(
-            [self.library, self.servers, self.group_id, self.name, asdict(self.options)]
-        )
+    def start(self) -> None:
+        orders = [self.library, self.servers, self.group_id, self.name, asdict(self.options)]
         self._process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-m", "groups.member_process", orders],
+            [sys.executable, "-W", "ignore", "-m", "groups.member_process", json.dumps(orders)],
             stdout=subprocess.PIPE,
             text=True,
             env={**os.environ, "PYTHONPATH": str(TESTS)},
         )
-        self._thread.start()
-        return self
+        self._listener = threading.Thread(target=self._listen, name=self.name, daemon=True)
+        self._listener.start()
+
+    def begin_stop(self) -> None:
+        self._process.send_signal(signal.SIGTERM)
+        self.wake()  # or it will never know
 
     def stop(self) -> None:
-        self._signal(signal.SIGTERM)
+        self.begin_stop()
         self._end()
 
     def kill(self) -> None:
-        self._signal(signal.SIGKILL)
+        self._process.kill()
         self._end()
 
     def suspend(self) -> None:
-        self._signal(signal.SIGSTOP)
+        self._process.send_signal(signal.SIGSTOP)
 
     def wake(self) -> None:
-        self._signal(signal.SIGCONT)
-
-    def _signal(self, number: int) -> None:
-        assert self._process is not None
-        self._process.send_signal(number)
+        self._process.send_signal(signal.SIGCONT)
 
     def _end(self) -> None:
-        assert self._process is not None
-        assert self._process.stdout is not None
-        self._process.wait()
-        self._thread.join()
-        self._process.stdout.close()
+        try:
+            self._process.wait(SETTLE_TIMEOUT_S)
+        finally:
+            self._process.kill()
+            self._listener.join()
+            self._process.stdout.close()
 
-    def _run(self) -> None:
-        """Read what the process says."""
-        assert self._process is not None
-        assert self._process.stdout is not None
+    def _listen(self) -> None:
         for line in self._process.stdout:
             event, items = json.loads(line)
             if event == "assigned":

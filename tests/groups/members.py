@@ -6,11 +6,12 @@ ledger. Libraries differ in `library_*.py`; what tests do with members is the sa
 
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from support.waiting import wait_until
 
@@ -99,8 +100,8 @@ class Options:
     metadata_ms: int = 300
 
 
-class Member:
-    """Runs on a thread of its own. Subclasses open a consumer, poll, commit and close it."""
+class Member(ABC):
+    """Somebody in a group."""
 
     library = ""
 
@@ -114,20 +115,41 @@ class Member:
         self.assignment: frozenset[Partition] = frozenset()
         self.problem: Exception | None = None
         self._ledger = ledger
+
+    @abstractmethod
+    def start(self) -> None: ...
+
+    @abstractmethod
+    def begin_stop(self) -> None:
+        """Begin to leave the group in order."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Leave the group in order; returns when that is done."""
+
+
+class LibraryMember(Member):
+    """Runs on a thread of its own. Subclasses open a consumer, poll, commit and close it."""
+
+    def __init__(
+        self, servers: str, group_id: str, name: str, options: Options, ledger: Ledger
+    ) -> None:
+        super().__init__(servers, group_id, name, options, ledger)
         self._stopping = threading.Event()
         self._polls = threading.Event()
         self._polls.set()
         self._orders: list[Callable[[], None]] = []
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
-    def start(self) -> "Member":
+    def start(self) -> None:
         self._thread.start()
-        return self
 
-    def stop(self) -> None:
-        """Leave the group in order."""
+    def begin_stop(self) -> None:
         self._stopping.set()
         self._polls.set()
+
+    def stop(self) -> None:
+        self.begin_stop()
         self._thread.join(SETTLE_TIMEOUT_S)
         assert not self._thread.is_alive(), f"{self.name} does not stop"
 
@@ -166,31 +188,35 @@ class Member:
         if pending and self._commit({record[:2]: record.offset + 1 for record in pending}):
             self._ledger.commit(self.name, pending)
 
-    def _lost(self, partitions: Iterable[Partition]) -> None:
+    def lose(self, partitions: Iterable[Partition]) -> None:
+        """Called by the library when they are revoked, or gone already."""
         gone = set(partitions)
         self._ledger.lose(self.name, gone)
         self.assignment -= gone
 
     # -- a library's part ------------------------------------------------------------------------
 
-    def _open(self) -> None:
-        raise AssertionError
+    @abstractmethod
+    def _open(self) -> None: ...
 
-    def _subscribe(self, topics: tuple[str, ...], pattern: str | None) -> None:
-        raise AssertionError
+    @abstractmethod
+    def _subscribe(self, topics: tuple[str, ...], pattern: str | None) -> None: ...
 
-    def _poll(self) -> list[Delivery]:
-        raise AssertionError
+    @abstractmethod
+    def _poll(self) -> list[Delivery]: ...
 
-    def _assigned(self) -> frozenset[Partition]:
-        raise AssertionError
+    @abstractmethod
+    def _assigned(self) -> frozenset[Partition]: ...
 
+    @abstractmethod
     def _commit(self, next_offsets: dict[Partition, int]) -> bool:
         """Whether the coordinator took it."""
-        raise AssertionError
 
-    def _close(self) -> None:
-        raise AssertionError
+    @abstractmethod
+    def _close(self) -> None: ...
+
+
+M = TypeVar("M", bound=Member)
 
 
 class Fleet:
@@ -208,15 +234,16 @@ class Fleet:
 
     def __exit__(self, *_exc: object) -> None:
         for member in self.members:
-            member._stopping.set()
+            member.begin_stop()
         for member in list(self.members):
             self.stop(member)
 
-    def add(self, library: type[Member], **options: Any) -> Member:
+    def add(self, kind: type[M], **options: Any) -> M:
         self._count += 1
-        name = f"{library.library}-{self._count}"
-        member = library(self.servers, self.group_id, name, Options(**options), self.ledger)
-        self.members.append(member.start())
+        name = f"{kind.library}-{self._count}"
+        member = kind(self.servers, self.group_id, name, Options(**options), self.ledger)
+        member.start()
+        self.members.append(member)
         return member
 
     def stop(self, member: Member) -> None:

@@ -4,15 +4,10 @@ After each step every partition has one owner. At the end every record was read,
 committed twice, and what is committed is what was read.
 """
 
-from contextlib import contextmanager
-
 import pytest
 
-from groups.data_of_groups import Data
+from groups.data_of_groups import Data, group_of
 from groups.libraries import ASSIGNORS, LIBRARIES
-from groups.members import Fleet
-from groups.wire_clients import WireClients
-from groups.wire_coordinator import WireCoordinator
 from support.data_topics import fresh_name
 
 pytestmark = pytest.mark.clients
@@ -20,22 +15,6 @@ pytestmark = pytest.mark.clients
 EVERY_ASSIGNOR = [
     (library, assignor) for library, offered in ASSIGNORS.items() for assignor in offered
 ]
-
-
-@contextmanager
-def group_of(servers: str, *topics: Data):
-    """A group that has read all of the topics in the end."""
-    with Fleet(servers, fresh_name("group-")) as fleet:
-        yield fleet
-        for data in topics:
-            fleet.await_records(data.records)
-    fleet.ledger.check()
-    expected = {p: end for data in topics for p, end in data.positions.items() if end}
-    assert fleet.ledger.positions() == expected
-    with WireCoordinator(servers) as coordinator:
-        clients = WireClients(coordinator, fleet.group_id)
-        assert clients.committed() == expected
-        assert clients.state == "Empty"
 
 
 @pytest.mark.parametrize(("library", "assignor"), EVERY_ASSIGNOR)
@@ -49,7 +28,7 @@ def test_members_come_and_go(servers, library, assignor):
         fleet.add(LIBRARIES[library], **joining)
         fleet.await_owners(data.partitions, when=fleet.is_shared)
         data.write()
-        fleet.await_records(data.records)
+        fleet.await_all()
         fleet.stop(first)
         fleet.await_owners(data.partitions)
         data.write()
@@ -63,7 +42,7 @@ def test_three_libraries_in_one_group(servers, assignor):
             fleet.add(library, topics=(data.name,), assignor=assignor)
             fleet.await_owners(data.partitions, when=fleet.is_shared)
         data.write()
-        fleet.await_records(data.records)
+        fleet.await_all()
         for member in list(fleet.members)[:2]:
             fleet.stop(member)
             fleet.await_owners(data.partitions)
@@ -78,7 +57,7 @@ def test_twenty_members(servers):
             for _ in range(count):
                 fleet.add(library, topics=(data.name,))
         fleet.await_owners(data.partitions)
-        fleet.await_records(data.records)
+        fleet.await_all()
         for member in fleet.members[::2]:
             fleet.stop(member)
         fleet.await_owners(data.partitions)
@@ -96,7 +75,7 @@ def test_member_that_does_not_poll_is_out_until_it_does(servers, library):
         slow.stall()
         fleet.await_owners(data.partitions, among=[other])
         data.write()
-        fleet.await_records(data.records)
+        fleet.await_all()
         slow.resume()
         fleet.await_owners(data.partitions, when=lambda: slow.assignment)
         data.write()
@@ -129,7 +108,7 @@ def test_subscription_changes(servers, library):
         fleet.await_owners([*one.partitions, *two.partitions])
         other = fleet.add(LIBRARIES[library], topics=(one.name,))
         fleet.await_owners([*one.partitions, *two.partitions], when=lambda: other.assignment)
-        fleet.await_records(one.records | two.records)
+        fleet.await_all()
         changing.subscribe(two.name)
         fleet.await_owners(
             [*one.partitions, *two.partitions],
@@ -141,16 +120,17 @@ def test_subscription_changes(servers, library):
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_pattern_matches_a_new_topic(servers, library):
     prefix = fresh_name("pattern-")
-    with Data(servers, 3, f"{prefix}-one") as one, Data(servers, 2, f"not-{prefix}") as other:
-        one.write()
+    with (
+        Data(servers, 2, f"not-{prefix}") as other,
+        Data(servers, 3, f"{prefix}-one") as one,
+        group_of(servers, one) as fleet,
+    ):
         other.write()
-        with Fleet(servers, prefix) as fleet:
-            for _ in range(2):
-                fleet.add(LIBRARIES[library], pattern=f"^{prefix}-.*")
-            fleet.await_owners(one.partitions)
-            with Data(servers, 3, f"{prefix}-two") as two:
-                two.write()
-                fleet.await_owners([*one.partitions, *two.partitions])
-                fleet.await_records(one.records | two.records)
-        fleet.ledger.check()
-        assert fleet.ledger.records == one.records | two.records
+        one.write()
+        for _ in range(2):
+            fleet.add(LIBRARIES[library], pattern=f"^{prefix}-.*")
+        fleet.await_owners(one.partitions, when=fleet.is_shared)
+        with Data(servers, 3, f"{prefix}-two") as two:
+            fleet.topics.append(two)
+            two.write()
+            fleet.await_owners([*one.partitions, *two.partitions])

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from drumbeat.protocol.apis import APIS
 from interop.kafka_jars import jars
 from interop.oracle.campaign import Steps, draw, play_together, shrink
 from interop.oracle.group_language import GROUPS
@@ -29,11 +30,37 @@ FIRST_SEED = random.randrange(2**32) if SEED == "random" else int(SEED)
 # What the sequences are about, and their share of all.
 LANGUAGES = {"groups": (GROUPS, 0.65), "data": (DATA, 0.25), "admin": (ADMIN, 0.10)}
 TIMED_SEQUENCES = max(1, SEQUENCES // 25)
-RESTARTED_SEQUENCES = max(1, SEQUENCES // 25)
+RESTARTED_SEQUENCES = max(1, SEQUENCES // 40)  # of groups, and as many of data
 SHRUNK_MAX = 3  # failures that are shrunk
 # What does not happen again when it is played alone was the machine's doing, if it is rare.
 UNCONFIRMED_MAX = 0.01
 UNCONFIRMED_TIMED_MAX = 0.25
+
+# What a run of this size must have come across; else it proves less than it says.
+EXERCISED_FROM = 1000
+EXERCISED = {
+    "JoinGroup": (0, 23, 24, 25, 26, 27, 79, 82, -1),
+    "SyncGroup": (0, 22, 23, 24, 25, 27, 82),
+    "Heartbeat": (0, 22, 24, 25, 27, 82),
+    "LeaveGroup": (0, 24, 25, 82),
+    "OffsetCommit": (0, 3, 12, 22, 25, 27, 69, 82, 100),
+    "OffsetFetch": (0, 100),
+    "OffsetDelete": (0, 3, 24, 69, 86),
+    "DescribeGroups": (0, 69),
+    "DeleteGroups": (0, 68, 69),
+    "Produce": (0, 2, 3, 10, 17, 21, 32, 45, 47, 53, 87, 100),
+    "Fetch": (0, 1, 3, 70, 76, 100),
+    "ListOffsets": (0, 3, 35, 76),
+    "DeleteRecords": (0, 1, 3),
+    "OffsetForLeaderEpoch": (0, 3, 76),
+    "CreateTopics": (0, 17, 36, 37, 38, 39, 40, 42),
+    "DeleteTopics": (0, 3, 100),
+    "CreatePartitions": (0, 3, 37, 39, 42),
+    "DescribeConfigs": (0, 3, 42),
+    "AlterConfigs": (0, 3, 40, 42),
+    "IncrementalAlterConfigs": (0, 3, 40, 42),
+    "Metadata": (0, 3, 17, 100),
+}
 
 
 class Session:
@@ -92,8 +119,22 @@ def test_what_expires_expires_on_both(session: Session):
 
 
 def test_what_was_answered_before_a_restart_is_remembered(session: Session):
-    strategy = sequences(GROUPS)
     seeds = range(FIRST_SEED, FIRST_SEED + RESTARTED_SEQUENCES)
-    drawn = [draw(strategy, seed) for seed in seeds]
-    wrong = session.runner.run(session.oracle.play_around_restart(drawn))
-    assert wrong == {}, "\n".join(f"seed {seeds[place]}: {text}" for place, text in wrong.items())
+    drawn = {
+        (subject, seed): draw(sequences(language), seed)
+        for subject, language in (("groups", GROUPS), ("data", DATA))
+        for seed in seeds
+    }
+    wrong = session.runner.run(session.oracle.play_around_restart(list(drawn.values())))
+    names = list(drawn)
+    assert wrong == {}, "\n".join(f"{names[place]}: {text}" for place, text in wrong.items())
+
+
+@pytest.mark.skipif(SEQUENCES < EXERCISED_FROM, reason="too few sequences to meet everything")
+def test_the_sequences_came_across_everything(session: Session):
+    errors, versions = session.oracle.errors, session.oracle.versions
+    missed = {(api, code) for api, codes in EXERCISED.items() for code in codes} - errors.keys()
+    assert missed == set()
+    by_name = {api.name: api for api in APIS.values()}
+    served = {(name, version) for name in EXERCISED for version in by_name[name].versions}
+    assert served - versions == set()

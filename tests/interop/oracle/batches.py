@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from drumbeat.protocol.compression import Codec
 from drumbeat.protocol.record_batch import BatchHeader, CorruptBatch, iter_headers
@@ -12,6 +12,7 @@ from interop.oracle.vocabulary import Word
 # Recent, so that retention leaves it alone, and the same for both brokers; but not now, so that
 # what a producer has said and what a broker's clock has said can be told apart.
 HOUR_MS = 3_600_000
+Sign: TypeAlias = Callable[[int], Any]  # of what each broker numbers in its own way
 START_MS = int(time.time()) * 1000 - HOUR_MS
 
 
@@ -114,7 +115,7 @@ def time_sign(timestamp: int) -> Any:
 # -- reading -------------------------------------------------------------------------------------
 
 
-def normal_batches(data: bytes | None, producer_sign: Callable[[int], Any]) -> Any:
+def normal_batches(data: bytes | None, producer_sign: Sign, epoch_sign: Sign) -> Any:
     """Every whole batch of a fetched chunk: what its header says, and its records.
 
     Brokers may cut the last batch, and compress anew in their own way.
@@ -123,20 +124,21 @@ def normal_batches(data: bytes | None, producer_sign: Callable[[int], Any]) -> A
         return None
     try:
         return [
-            _normal_batch(data[position : position + header.size], header, producer_sign)
+            _normal_batch(data[position : position + header.size], header)
+            | {
+                "producer_id": producer_sign(header.producer_id),
+                "partition_leader_epoch": epoch_sign(header.partition_leader_epoch),
+            }
             for position, header in iter_headers(data)
         ]
     except CorruptBatch as problem:
         return f"unreadable: {problem}"
 
 
-def _normal_batch(
-    data: bytes, header: BatchHeader, producer_sign: Callable[[int], Any]
-) -> dict[str, Any]:
+def _normal_batch(data: bytes, header: BatchHeader) -> dict[str, Any]:
     fields: dict[str, Any] = header._asdict()
     for name in ("crc", "batch_length"):
         del fields[name]
-    fields["producer_id"] = producer_sign(header.producer_id)
     fields["max_timestamp"] = time_sign(header.max_timestamp)
     fields["records"] = [
         tuple(record._replace(timestamp=time_sign(record.timestamp)))

@@ -69,6 +69,7 @@ POLL_S = 0.002
 
 class Kafka:
     name = "Apache Kafka"
+    epochs_per_restart = 2  # the partition is without a leader in between
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
@@ -92,7 +93,7 @@ class Kafka:
 
     async def await_loaded(self) -> None:
         """Return when every group can be asked about again."""
-        await _with_client(self.port, _await_coordinator)
+        await _with_client(self.port, _await_coordinators)
 
     async def catch_up(self) -> None:
         """Return when the broker has carried out all that its controller had accepted."""
@@ -143,6 +144,7 @@ class Barrier:
 
 class Drumbeat:
     name = "Drumbeat"
+    epochs_per_restart = 1
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
@@ -168,7 +170,7 @@ class Drumbeat:
         self.topic_ids = await _with_client(self.port, _create_shared_topics)
 
     async def await_loaded(self) -> None:
-        await _with_client(self.port, _await_coordinator)
+        await _with_client(self.port, _await_coordinators)
 
     async def catch_up(self) -> None:
         """It has, when it answers."""
@@ -230,17 +232,16 @@ async def _create_shared_topics(client: Client) -> dict[Topic, bytes]:
         topic: await _create(client, CreatableTopic(name, partitions, 1))
         for topic, (name, partitions) in SHARED_TOPICS.items()
     }
-    await _await_coordinator(client)
-    await client.call_until_ok(
-        HOUSEKEEPER, init_producer_id.API, 4, InitProducerIdRequest(transactional_id=None)
-    )
+    await _await_coordinators(client)
     asked = (MetadataRequestTopic(name="__consumer_offsets"),)
     answer = await client.call(HOUSEKEEPER, metadata.API, 12, MetadataRequest(asked))
     return {**created, Topic.INTERNAL: answer.topics[0].topic_id}
 
 
-async def _await_coordinator(client: Client) -> None:
-    """Return when every partition of the offsets topic is there and loaded."""
+async def _await_coordinators(client: Client) -> None:
+    """Return when every partition of the offsets topic is loaded, and producers get their ids."""
+    producer = InitProducerIdRequest(transactional_id=None)
+    await client.call_until_ok(HOUSEKEEPER, init_producer_id.API, 4, producer)
     groups = (f"group-{number}" for number in count())
     missing = set(range(OFFSETS_PARTITIONS))
     while missing:

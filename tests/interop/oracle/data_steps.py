@@ -131,9 +131,9 @@ class Fetch(Step):
         partitions = tuple(
             FetchPartition(
                 partition=partition,
-                current_leader_epoch=self.current_leader_epoch,
+                current_leader_epoch=known.leader_epoch(self.current_leader_epoch),
                 fetch_offset=self.offset,
-                last_fetched_epoch=self.last_fetched_epoch,
+                last_fetched_epoch=known.leader_epoch(self.last_fetched_epoch),
                 partition_max_bytes=self.partition_max_bytes,
             )
             for partition in self.partitions
@@ -168,7 +168,7 @@ class ListOffsets(Step):
     def request(self, known: Known) -> ListOffsetsRequest:
         at_ms = self.timestamp if self.at_s is None else START_MS + 1000 * self.at_s
         partitions = tuple(
-            ListOffsetsPartition(partition, self.current_leader_epoch, at_ms)
+            ListOffsetsPartition(partition, known.leader_epoch(self.current_leader_epoch), at_ms)
             for partition in self.partitions
         )
         topic = ListOffsetsTopic(known.topic(self.topic), partitions)
@@ -212,7 +212,9 @@ class OffsetForLeaderEpoch(Step):
 
     def request(self, known: Known) -> OffsetForLeaderEpochRequest:
         partition = OffsetForLeaderPartition(
-            self.partition, self.current_leader_epoch, self.leader_epoch
+            self.partition,
+            known.leader_epoch(self.current_leader_epoch),
+            known.leader_epoch(self.leader_epoch),
         )
         topic = OffsetForLeaderTopic(known.topic(self.topic), (partition,))
         return OffsetForLeaderEpochRequest(replica_id=-1, topics=(topic,))

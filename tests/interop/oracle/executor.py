@@ -40,7 +40,7 @@ class Side:
     def __init__(self, broker: Kafka | Drumbeat, prefix: str) -> None:
         self.broker = broker
         self.client = Client("127.0.0.1", broker.port)
-        self.known = Known(prefix, topic_ids=dict(broker.topic_ids))
+        self.known = Known(prefix, broker.epochs_per_restart, topic_ids=dict(broker.topic_ids))
 
     async def begin(self, step: Step) -> Call:
         if step.reads_committed and isinstance(self.broker, Kafka):

@@ -35,8 +35,11 @@ class Signs(NamedTuple):
             return value
         return f"<producer {ids.index(value)}>" if value in ids else "<another producer>"
 
+    def epoch(self, value: int) -> Plain:
+        return value // self.known.epochs_per_restart if value > 0 else value
+
     def batches(self, value: bytes | None) -> Plain:
-        return normal_batches(value, self.producer_id)
+        return normal_batches(value, self.producer_id, self.epoch)
 
     def port_number(self, value: int) -> Plain:
         return "<port>" if value == self.port else value
@@ -59,6 +62,8 @@ _SIGNS: Mapping[str, Callable[[Signs, Any], Plain]] = {
     "batch_index_error_message": _text,
     "documentation": _text,
     "records": Signs.batches,
+    "leader_epoch": Signs.epoch,
+    "epoch": Signs.epoch,
     "timestamp": _time,
     "log_append_time_ms": _time,
 }

@@ -77,6 +77,7 @@ class Known:
     """What the clients of one sequence have been told by one broker, in its own ids."""
 
     prefix: str
+    epochs_per_restart: int = 1
     member_ids: dict[int, list[str]] = field(default_factory=dict)
     generations: dict[int, int] = field(default_factory=dict)
     rosters: dict[int, tuple[str, ...]] = field(default_factory=dict)  # of clients that lead
@@ -105,6 +106,10 @@ class Known:
         for topic in (Topic.OWN, Topic.SECOND):
             if name == self.topic(topic) and any(topic_id):
                 self.topic_ids[topic] = topic_id
+
+    def leader_epoch(self, restarts: int) -> int:
+        """The epoch of a partition after so many restarts; -1 is none on any broker."""
+        return restarts * self.epochs_per_restart if restarts > 0 else restarts
 
     # -- members ---------------------------------------------------------------------------------
 

@@ -17,6 +17,8 @@ from drumbeat.protocol.apis.fetch import (
     FetchRequest,
     FetchResponse,
     FetchTopic,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionData,
 )
 from drumbeat.protocol.errors import ErrorCode
@@ -26,6 +28,8 @@ from drumbeat.runtime.requests import Deferred, Request
 from drumbeat.runtime.topics import Topic
 
 IDS_SINCE = 13
+LEADERS_SINCE = 16
+NO_LEADER = LeaderIdAndEpoch()
 READ_COMMITTED = 1
 NO_SESSION = 0
 FULL_FETCH_EPOCHS = (-1, 0)
@@ -34,13 +38,9 @@ _Answered: TypeAlias = tuple[tuple[str, bytes], PartitionData]  # name and id of
 
 
 class Read(NamedTuple):
-    topics: tuple[FetchableTopicResponse, ...]
+    response: FetchResponse
     record_bytes: int
     is_urgent: bool  # something has to be said at once
-
-    @property
-    def response(self) -> FetchResponse:
-        return FetchResponse(responses=self.topics)
 
 
 def handle(broker: Broker, request: Request, body: FetchRequest) -> object:
@@ -95,12 +95,20 @@ def _read_all(broker: Broker, request: Request, body: FetchRequest) -> Read:
             if topic is None or not 0 <= asked.partition < topic.partition_count:
                 unknown.append((name, _unknown(request, topic, asked.partition)))
                 continue
-            data = _read_partition(broker, topic, asked, (left, record_bytes == 0))
+            data = _read_partition(broker, request, topic, asked, (left, record_bytes == 0))
             found.append((name, _with_isolation(data, body.isolation_level)))
             record_bytes += len(data.records or b"")
             left -= len(data.records or b"")
     is_urgent = bool(unknown) or any(map(_is_urgent, found))
-    return Read(_by_topic(found + unknown), record_bytes, is_urgent)
+    return Read(_response(broker, found + unknown, is_urgent), record_bytes, is_urgent)
+
+
+def _response(broker: Broker, answered: list[_Answered], is_urgent: bool) -> FetchResponse:
+    topics = _by_topic(answered)
+    if not is_urgent or all(data.current_leader == NO_LEADER for _, data in answered):
+        return FetchResponse(responses=topics)
+    here = NodeEndpoint(broker.node_id, *broker.advertised, broker.config.broker_rack)
+    return FetchResponse(responses=topics, node_endpoints=(here,))
 
 
 def _by_topic(answered: list[_Answered]) -> tuple[FetchableTopicResponse, ...]:
@@ -123,14 +131,23 @@ def _with_isolation(data: PartitionData, isolation_level: int) -> PartitionData:
 
 
 def _read_partition(
-    broker: Broker, topic: Topic, asked: FetchPartition, budget: tuple[int, bool]
+    broker: Broker,
+    request: Request,
+    topic: Topic,
+    asked: FetchPartition,
+    budget: tuple[int, bool],
 ) -> PartitionData:
     index = asked.partition
     partition = broker.partitions.get(topic.name, index)
     if partition is None:
         return _error(index, ErrorCode.KAFKA_STORAGE_ERROR)
     if error_code := partition.check_epoch(asked.current_leader_epoch):
-        return _error(index, error_code)
+        refused = _error(index, error_code)
+        if error_code is ErrorCode.FENCED_LEADER_EPOCH and request.api_version >= LEADERS_SINCE:
+            # A client that is behind is told who leads now (KIP-951).
+            leader = LeaderIdAndEpoch(broker.node_id, partition.leader_epoch)
+            refused = refused._replace(current_leader=leader)
+        return refused
     bytes_left, is_first = budget
     diverging_epoch = EpochEndOffset()
     try:
