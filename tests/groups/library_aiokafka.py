@@ -12,7 +12,14 @@ from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssigno
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 from aiokafka.errors import KafkaError
 
-from groups.members import POLL_S, SETTLE_TIMEOUT_S, Delivery, LibraryMember, Partition
+from groups.members import (
+    POLL_S,
+    SETTLE_TIMEOUT_S,
+    Delivery,
+    LibraryMember,
+    Partition,
+    next_offsets,
+)
 
 ASSIGNORS = {
     "range": RangePartitionAssignor,
@@ -68,17 +75,35 @@ class AiokafkaMember(LibraryMember):
 
         run(subscribe())
 
-    def _poll(self) -> list[Delivery]:
-        polled = run(self._consumer.getmany(timeout_ms=int(POLL_S * 1000)))
-        return [Delivery(r.topic, r.partition, r.offset) for rs in polled.values() for r in rs]
+    def _poll(self) -> None:
+        run(self._read())
+
+    async def _read(self) -> None:
+        """Delivered in the same step of the loop, so before any rebalance that comes after it."""
+        polled = await self._consumer.getmany(timeout_ms=int(POLL_S * 1000))
+        self.deliver(
+            [Delivery(r.topic, r.partition, r.offset) for rs in polled.values() for r in rs]
+        )
 
     def _assigned(self) -> frozenset[Partition]:
         return frozenset((p.topic, p.partition) for p in self._consumer.assignment())
 
-    def _commit(self, next_offsets: dict[Partition, int]) -> bool:
-        offsets = {TopicPartition(*p): offset for p, offset in next_offsets.items()}
+    def _commit_pending(self) -> None:
+        """A rebalance may come at any time but this: what is pending is asked for on the loop."""
+
+        async def commit() -> None:
+            pending = self._ledger.pending(self.name)
+            if pending and await self._try_commit(next_offsets(pending)):
+                self._ledger.commit(self.name, pending)
+
+        run(commit())
+
+    def _commit(self, offsets: dict[Partition, int]) -> bool:
+        return run(self._try_commit(offsets))
+
+    async def _try_commit(self, offsets: dict[Partition, int]) -> bool:
         try:
-            run(self._consumer.commit(offsets))
+            await self._consumer.commit({TopicPartition(*p): o for p, o in offsets.items()})
         except KafkaError:
             return False
         return True

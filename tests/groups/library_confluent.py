@@ -36,20 +36,21 @@ class ConfluentMember(LibraryMember):
     def _on_lost(self, _consumer: Consumer, lost: list[TopicPartition]) -> None:
         self.lose((p.topic, p.partition) for p in lost)
 
-    def _poll(self) -> list[Delivery]:
+    def _poll(self) -> None:
         messages = self._consumer.consume(BATCH_RECORDS, timeout=POLL_S)
         for message in messages:
             if message.error() and message.error().code() == KafkaError._FATAL:
                 raise KafkaException(message.error())
-        return [Delivery(m.topic(), m.partition(), m.offset()) for m in messages if not m.error()]
+        read = [message for message in messages if not message.error()]
+        self.deliver([Delivery(m.topic(), m.partition(), m.offset()) for m in read])
 
     def _assigned(self) -> frozenset[Partition]:
         return frozenset((p.topic, p.partition) for p in self._consumer.assignment())
 
-    def _commit(self, next_offsets: dict[Partition, int]) -> bool:
-        offsets = [TopicPartition(*partition, offset) for partition, offset in next_offsets.items()]
+    def _commit(self, offsets: dict[Partition, int]) -> bool:
+        wanted = [TopicPartition(*partition, offset) for partition, offset in offsets.items()]
         try:
-            self._consumer.commit(offsets=offsets, asynchronous=False)
+            self._consumer.commit(offsets=wanted, asynchronous=False)
         except KafkaException:
             return False
         return True

@@ -52,13 +52,15 @@ class KafkaPythonMember(LibraryMember):
         else:
             self._consumer.subscribe(pattern=pattern, listener=listener)
 
-    def _poll(self) -> list[Delivery]:
+    def _poll(self) -> None:
         self._nudge()
         try:
             polled = self._consumer.poll(timeout_ms=int(LONG_POLL_S * 1000))
         except kafka.errors.KafkaConnectionError:
-            return []  # it will try again
-        return [Delivery(r.topic, r.partition, r.offset) for rs in polled.values() for r in rs]
+            return  # it will try again
+        self.deliver(
+            [Delivery(r.topic, r.partition, r.offset) for rs in polled.values() for r in rs]
+        )
 
     def _nudge(self) -> None:
         """It forgets an answer to JoinGroup that comes between two polls, until it is asked."""
@@ -72,13 +74,13 @@ class KafkaPythonMember(LibraryMember):
     def _assigned(self) -> frozenset[Partition]:
         return frozenset((p.topic, p.partition) for p in self._consumer.assignment())
 
-    def _commit(self, next_offsets: dict[Partition, int]) -> bool:
-        offsets = {
+    def _commit(self, offsets: dict[Partition, int]) -> bool:
+        wanted = {
             TopicPartition(*partition): OffsetAndMetadata(offset, "", -1)
-            for partition, offset in next_offsets.items()
+            for partition, offset in offsets.items()
         }
         try:
-            self._consumer.commit(offsets)
+            self._consumer.commit(wanted)
         except kafka.errors.KafkaError:
             return False
         return True

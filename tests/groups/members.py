@@ -28,6 +28,11 @@ class Delivery(NamedTuple):
     offset: int
 
 
+def next_offsets(records: Iterable[Delivery]) -> dict[Partition, int]:
+    """What to commit once these are dealt with; they are in order."""
+    return {record[:2]: record.offset + 1 for record in records}
+
+
 class Ledger:
     """Which records were given to members, and which of those gifts were committed.
 
@@ -181,12 +186,17 @@ class LibraryMember(Member):
     def _work(self) -> None:
         while self._orders:
             self._orders.pop(0)()
-        batch = self._poll()
+        self._poll()
         self.assignment = self._assigned()
-        self._ledger.deliver(self.name, batch)
+        self._commit_pending()
+
+    def _commit_pending(self) -> None:
         pending = self._ledger.pending(self.name)
-        if pending and self._commit({record[:2]: record.offset + 1 for record in pending}):
+        if pending and self._commit(next_offsets(pending)):
             self._ledger.commit(self.name, pending)
+
+    def deliver(self, batch: list[Delivery]) -> None:
+        self._ledger.deliver(self.name, batch)
 
     def lose(self, partitions: Iterable[Partition]) -> None:
         """Called by the library when they are revoked, or gone already."""
@@ -203,13 +213,14 @@ class LibraryMember(Member):
     def _subscribe(self, topics: tuple[str, ...], pattern: str | None) -> None: ...
 
     @abstractmethod
-    def _poll(self) -> list[Delivery]: ...
+    def _poll(self) -> None:
+        """Deliver what there is."""
 
     @abstractmethod
     def _assigned(self) -> frozenset[Partition]: ...
 
     @abstractmethod
-    def _commit(self, next_offsets: dict[Partition, int]) -> bool:
+    def _commit(self, offsets: dict[Partition, int]) -> bool:
         """Whether the coordinator took it."""
 
     @abstractmethod

@@ -39,7 +39,7 @@ UNCONFIRMED_TIMED_MAX = 0.25
 # What a run of this size must have come across; else it proves less than it says.
 EXERCISED_FROM = 1000
 EXERCISED = {
-    "JoinGroup": (0, 23, 24, 25, 26, 27, 79, 82, -1),
+    "JoinGroup": (0, 23, 24, 25, 26, 79, 81, 82, -1),
     "SyncGroup": (0, 22, 23, 24, 25, 27, 82),
     "Heartbeat": (0, 22, 24, 25, 27, 82),
     "LeaveGroup": (0, 24, 25, 82),
@@ -48,11 +48,11 @@ EXERCISED = {
     "OffsetDelete": (0, 3, 24, 69, 86),
     "DescribeGroups": (0, 69),
     "DeleteGroups": (0, 68, 69),
-    "Produce": (0, 2, 3, 10, 17, 21, 32, 45, 47, 53, 87, 100),
-    "Fetch": (0, 1, 3, 70, 76, 100),
-    "ListOffsets": (0, 3, 35, 76),
+    "Produce": (0, 2, 3, 10, 17, 21, 32, 45, 47, 53, 76, 87, 100),
+    "Fetch": (0, 1, 3, 70, 74, 75, 100),
+    "ListOffsets": (0, 3, 35, 74, 75),
     "DeleteRecords": (0, 1, 3),
-    "OffsetForLeaderEpoch": (0, 3, 76),
+    "OffsetForLeaderEpoch": (0, 3, 74, 75),
     "CreateTopics": (0, 17, 36, 37, 38, 39, 40, 42),
     "DeleteTopics": (0, 3, 100),
     "CreatePartitions": (0, 3, 37, 39, 42),

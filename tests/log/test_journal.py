@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from drumbeat.log.errors import AppendFailed, CorruptLog
+from drumbeat.log.errors import AppendFailed, CorruptLog, LogError
 from drumbeat.log.files import Disk
 from drumbeat.log.journal import FILE, Entry, Journal, read_entries, replay
 from drumbeat.log.port import TopicPartition
@@ -101,6 +101,19 @@ def test_a_torn_journal_keeps_what_stands_before_the_tear(tmp_path):
 def test_a_closed_store_leaves_nothing_to_replay(tmp_path):
     written(tmp_path / "data")
     assert replay(Disk(), str(tmp_path / "data")) == 0
+
+
+def test_processes_that_share_a_directory_refuse_another_ones_journal(tmp_path):
+    crashed = written(tmp_path / "data")
+
+    async def shared():
+        async with LocalStore(crashed, exclusive=False):
+            pass
+
+    with pytest.raises(LogError, match="to itself"):
+        asyncio.run(shared())
+    assert reread(crashed) == [EXPECTED] * len(PARTITIONS)
+    asyncio.run(shared())
 
 
 def test_a_deleted_partition_does_not_come_back_under_its_name(tmp_path):

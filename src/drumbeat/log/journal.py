@@ -21,7 +21,14 @@ from typing import Final, NamedTuple
 from crc32c import crc32c
 
 from drumbeat.log.errors import CorruptLog
-from drumbeat.log.files import Disk, read_exactly, sync_directory, sync_file, write_all
+from drumbeat.log.files import (
+    Disk,
+    open_for_reading,
+    read_exactly,
+    sync_directory,
+    sync_file,
+    write_all,
+)
 
 FILE: Final = ".drumbeat-journal"
 FILE_BYTES: Final = 16 << 20
@@ -198,6 +205,14 @@ def _read_entry(data: bytes, position: int, generation: int) -> tuple[Entry, int
         return None
     name = data[start : start + name_size].decode()
     return Entry(name, base_offset, at, data[start + name_size : end]), end
+
+
+def has_entries(data_directory: str) -> bool:
+    try:
+        with open_for_reading(os.path.join(data_directory, FILE)) as fd:
+            return bool(read_entries(fd))
+    except FileNotFoundError:
+        return False
 
 
 def replay(disk: Disk, data_directory: str) -> int:

@@ -22,7 +22,7 @@ from drumbeat.log.deletion import finish_deletions, remove_partition
 from drumbeat.log.durability import describe_durability
 from drumbeat.log.errors import LogError
 from drumbeat.log.files import Disk, make_directory, sync_directory, write_file_atomically
-from drumbeat.log.journal import Journal, replay
+from drumbeat.log.journal import FILE, Journal, has_entries, replay
 from drumbeat.log.local import LocalPartitionLog
 from drumbeat.log.locks import DataDirectoryLock
 from drumbeat.log.metadata import read_topic_id
@@ -87,6 +87,7 @@ class LocalStore:
         os.makedirs(os.path.dirname(self._directory), exist_ok=True)
         make_directory(self._directory)
         if self._lock is None:
+            self._refuse_journal()
             return
         self._lock.acquire()
         try:
@@ -98,6 +99,14 @@ class LocalStore:
         except BaseException:
             self._lock.release()
             raise
+
+    def _refuse_journal(self) -> None:
+        """Only a process that has the directory to itself may write entries to their segments."""
+        if has_entries(self._directory):
+            raise LogError(
+                f"{self._directory}: a crash left entries in {FILE}; "
+                "start one process that has the directory to itself, then stop it"
+            )
 
     def _take_clean_mark(self) -> bool:
         """Whether the last process closed in order; after this, only our own close says so."""

@@ -20,6 +20,7 @@ log = logging.getLogger(__name__)
 BROKER_DEFAULT = -1
 PARTITIONS_PER_REQUEST_MAX = 10_000  # what Kafka's controller creates at a time
 METADATA_TOPIC = "__cluster_metadata"
+SEGMENT_BYTES_MIN = 1 << 20  # what Kafka allows a topic
 _DAY_MS = 24 * 60 * 60 * 1000
 
 
@@ -162,7 +163,7 @@ def _internal_topic(broker: "Broker", name: str) -> Topic | None:
             {
                 "cleanup.policy": "compact",
                 "compression.type": "producer",
-                "segment.bytes": str(config.offsets_topic_segment_bytes),
+                "segment.bytes": str(max(config.offsets_topic_segment_bytes, SEGMENT_BYTES_MIN)),
             },
         ),
         GROUP_EVENTS: (1, 1, {"cleanup.policy": "delete", "retention.ms": str(7 * _DAY_MS)}),

@@ -52,7 +52,7 @@ SETTINGS = {
     "node.id": "1",
     "group.initial.rebalance.delay.ms": "0",
     "group.min.session.timeout.ms": "100",
-    "group.max.size": "5",
+    "group.max.size": "3",
     "auto.create.topics.enable": "false",
     "offsets.topic.num.partitions": str(OFFSETS_PARTITIONS),
 }

@@ -140,7 +140,7 @@ class GroupCoordinator:
         shard = self._new_shard(index, partition, self._environment(partition))
         try:
             loaded = await asyncio.to_thread(load, partition.log)
-        except (UnreadableLog, LogError) as problem:
+        except (UnreadableLog, LogError, OSError) as problem:
             log.critical("%s cannot be served: %s", shard, problem)
             self._failed.add(index)
             return
