@@ -61,11 +61,6 @@ class Stage:
         self._running.close()
         self.wire.socket.close()
 
-    def reconnect(self) -> None:
-        """To a broker that was started again."""
-        self.wire.socket.close()
-        self.wire = Wire(self.servers)
-
     def start(
         self,
         assignor: str = "range",
