@@ -14,6 +14,7 @@ from typing import NoReturn
 import pytest
 
 RESOLVE_TIMEOUT_S = 300.0
+OUTPUT_SHOWN = 300
 
 
 def unavailable(reason: str) -> NoReturn:
@@ -47,5 +48,5 @@ def resolve(
         timeout=RESOLVE_TIMEOUT_S,
     )
     if done.returncode:
-        output = (done.stdout + done.stderr).strip()
-        unavailable(f"{purpose}: {' '.join(command[:2])} failed: {output[-500:]}")
+        output = " ".join((done.stderr + done.stdout).split())  # the summary has one line a test
+        unavailable(f"{purpose}: {' '.join(command[:2])} failed: {output[:OUTPUT_SHOWN]}")

@@ -45,17 +45,39 @@ def broker_problem(broker: Broker, name: str) -> Refusal | None:
     )
 
 
-async def change_topic(
-    broker: Broker,
-    name: str,
-    change: Callable[[Mapping[str, str]], dict[str, str] | changes.Refusal],
-    validate_only: bool,
-) -> Refusal | None:
-    """Have what `change` makes of a topic's overrides stored and take effect."""
+class Resource(NamedTuple):
+    """What a request names."""
 
+    type: int
+    name: str
+
+
+class Change(NamedTuple):
+    """What a request makes of a topic's overrides, or of the broker's configuration."""
+
+    of_topic: Callable[[Mapping[str, str]], dict[str, str] | changes.Refusal]
+    of_broker: Callable[[BrokerConfig], BrokerConfig | changes.Refusal]
+
+
+async def alter(
+    broker: Broker, resource: Resource, change: Change, *, validate_only: bool
+) -> Refusal | None:
+    """Have a change stored and take effect, or only looked at."""
+    if resource.type == TOPIC:
+        refusal = name_problem(resource.name)
+        return refusal or await _change_topic(broker, resource.name, change, validate_only)
+    if resource.type == BROKER:
+        refusal = broker_problem(broker, resource.name)
+        return refusal or await _change_broker(broker, change, validate_only)
+    return Refusal(ErrorCode.INVALID_REQUEST, f"unknown resource type {resource.type}")
+
+
+async def _change_topic(
+    broker: Broker, name: str, change: Change, validate_only: bool
+) -> Refusal | None:
     def changed(topic: Topic | None) -> Topic | Refusal:
         # Kafka finds what is wrong with the configs before it misses the topic.
-        overrides = change(topic.configs if topic is not None else {})
+        overrides = change.of_topic(topic.configs if topic is not None else {})
         if isinstance(overrides, changes.Refusal):
             return Refusal(ErrorCode[overrides.error], overrides.message)
         if topic is None:
@@ -72,14 +94,9 @@ async def change_topic(
     return None
 
 
-async def change_broker(
-    broker: Broker,
-    change: Callable[[BrokerConfig], BrokerConfig | changes.Refusal],
-    validate_only: bool,
-) -> Refusal | None:
-    """Have what `change` makes of the broker's configuration stored and take effect."""
+async def _change_broker(broker: Broker, change: Change, validate_only: bool) -> Refusal | None:
     async with broker.configuring:
-        changed = change(broker.config)
+        changed = change.of_broker(broker.config)
         if isinstance(changed, changes.Refusal):
             return Refusal(ErrorCode[changed.error], changed.message)
         if validate_only:

@@ -9,15 +9,7 @@ from drumbeat.protocol.apis.alter_configs import (
 from drumbeat.protocol.errors import ErrorCode
 from drumbeat.runtime.broker import Broker
 from drumbeat.runtime.config.alter import replace_broker, replace_topic
-from drumbeat.runtime.config_resources import (
-    BROKER,
-    TOPIC,
-    Refusal,
-    broker_problem,
-    change_broker,
-    change_topic,
-    name_problem,
-)
+from drumbeat.runtime.config_resources import Change, Refusal, Resource, alter
 from drumbeat.runtime.requests import Request
 
 
@@ -45,18 +37,9 @@ async def _alter(
     if len({config.name for config in resource.configs}) < len(resource.configs):
         return Refusal(ErrorCode.INVALID_REQUEST, "each config is to be named once")
     configs = {config.name: config.value for config in resource.configs}
-    if resource.resource_type == TOPIC:
-        if refusal := name_problem(name):
-            return refusal
-        return await change_topic(
-            broker, name, lambda _: replace_topic(configs, broker.config), validate_only
-        )
-    if resource.resource_type == BROKER:
-        if refusal := broker_problem(broker, name):
-            return refusal
-        return await change_broker(
-            broker,
-            lambda config: replace_broker(config, configs, all_brokers=not name),
-            validate_only,
-        )
-    return Refusal(ErrorCode.INVALID_REQUEST, f"unknown resource type {resource.resource_type}")
+    change = Change(
+        of_topic=lambda _: replace_topic(configs, broker.config),
+        of_broker=lambda config: replace_broker(config, configs, all_brokers=not name),
+    )
+    named = Resource(resource.resource_type, name)
+    return await alter(broker, named, change, validate_only=validate_only)

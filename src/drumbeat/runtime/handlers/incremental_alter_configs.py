@@ -11,15 +11,7 @@ from drumbeat.protocol.apis.incremental_alter_configs import (
 from drumbeat.protocol.errors import ErrorCode
 from drumbeat.runtime.broker import Broker
 from drumbeat.runtime.config.alter import AlterOperation, alter_broker, alter_topic
-from drumbeat.runtime.config_resources import (
-    BROKER,
-    TOPIC,
-    Refusal,
-    broker_problem,
-    change_broker,
-    change_topic,
-    name_problem,
-)
+from drumbeat.runtime.config_resources import Change, Refusal, Resource, alter
 from drumbeat.runtime.requests import Request
 
 
@@ -50,21 +42,9 @@ async def _alter(
 ) -> Refusal | None:
     name = resource.resource_name
     operations = [AlterOperation(c.name, c.config_operation, c.value) for c in resource.configs]
-    if resource.resource_type == TOPIC:
-        if refusal := name_problem(name):
-            return refusal
-        return await change_topic(
-            broker,
-            name,
-            lambda overrides: alter_topic(overrides, operations, broker.config),
-            validate_only,
-        )
-    if resource.resource_type == BROKER:
-        if refusal := broker_problem(broker, name):
-            return refusal
-        return await change_broker(
-            broker,
-            lambda config: alter_broker(config, operations, all_brokers=not name),
-            validate_only,
-        )
-    return Refusal(ErrorCode.INVALID_REQUEST, f"unknown resource type {resource.resource_type}")
+    change = Change(
+        of_topic=lambda overrides: alter_topic(overrides, operations, broker.config),
+        of_broker=lambda config: alter_broker(config, operations, all_brokers=not name),
+    )
+    named = Resource(resource.resource_type, name)
+    return await alter(broker, named, change, validate_only=validate_only)
