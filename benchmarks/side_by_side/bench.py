@@ -15,16 +15,22 @@ Result = TypeVar("Result")
 
 # Both brokers and this process, all idle, stay below this share of a core.
 QUIET_CORES = 0.25
+WARM_GAIN = 1.05
 QUIET_SAMPLE_S = 0.25
 
 
 class Plan(NamedTuple):
-    """How much is measured. Kafka is warm after `warm_up_s` of the very load that follows."""
+    """How much is measured.
+
+    A JVM is warm when another `warm_up_s` of the very load that is measured next have made it
+    less than `WARM_GAIN` faster, or after `warm_ups_max` of them.
+    """
 
     repetitions: int
     window_s: float
     cold_window_s: float
     warm_up_s: float
+    warm_ups_max: int
     warm_rebalances: int
     connections: tuple[int, ...]
     members: tuple[int, ...]
@@ -39,7 +45,8 @@ QUICK = Plan(
     repetitions=3,
     window_s=1.0,
     cold_window_s=1.0,
-    warm_up_s=4.0,
+    warm_up_s=2.5,
+    warm_ups_max=4,
     warm_rebalances=6,
     connections=(1, 10, 100, 1_000),
     members=(10, 100, 1_000),
@@ -53,7 +60,8 @@ FULL = Plan(
     repetitions=3,
     window_s=3.0,
     cold_window_s=1.5,
-    warm_up_s=20.0,
+    warm_up_s=8.0,
+    warm_ups_max=6,
     warm_rebalances=20,
     connections=(1, 10, 100, 1_000),
     members=(10, 100, 1_000),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple, TypeVar
 
-from benchmarks.side_by_side.bench import Bench
+from benchmarks.side_by_side.bench import WARM_GAIN, Bench
 from benchmarks.side_by_side.brokers import DRUMBEAT, Broker, System, fresh_broker
 from benchmarks.side_by_side.measures import (
     data,
@@ -97,8 +97,7 @@ def _loads(bench: Bench, brokers: Sequence[Broker], cases: Iterable[tuple[str, i
         prepared = [group_requests.prepare(broker, load, connections, depth) for broker in brokers]
         if load not in warm:
             warm.add(load)
-            for each in _that_warm_up(prepared):
-                each.warm_up(bench.plan.warm_up_s)
+            _warm_up(bench, prepared)
         for each in _interleaved(bench, prepared):
             each.measure(bench, WARM, bench.plan.window_s)
 
@@ -112,6 +111,8 @@ def _warm_rebalances(bench: Bench, brokers: Sequence[Broker]) -> None:
         bench.say(f"warm: {members:,} members")
         for broker in _interleaved(bench, brokers):
             rebalance.measure(bench, broker, WARM, members)
+    for broker in _interleaved(bench, brokers):
+        rebalance.measure_rush(bench, broker, WARM, max(bench.plan.members))
 
 
 def _warm_data(bench: Bench, brokers: Sequence[Broker]) -> None:
@@ -126,8 +127,7 @@ def _warm_data(bench: Bench, brokers: Sequence[Broker]) -> None:
 
 
 def _transfers(bench: Bench, prepared: Sequence[data.Prepared]) -> None:
-    for each in _that_warm_up(prepared):
-        each.warm_up(bench.plan.warm_up_s / 2)
+    _warm_up(bench, prepared)
     for each in _interleaved(bench, prepared):
         each.measure(bench)
 
@@ -135,9 +135,16 @@ def _transfers(bench: Bench, prepared: Sequence[data.Prepared]) -> None:
 Load = TypeVar("Load", group_requests.Prepared, data.Prepared)
 
 
-def _that_warm_up(prepared: Iterable[Load]) -> list[Load]:
+def _warm_up(bench: Bench, prepared: Iterable[Load]) -> None:
     """Python is as fast in its first second as later; only a JVM has to be warmed up."""
-    return [each for each in prepared if each.broker.name != DRUMBEAT]
+    for each in prepared:
+        if each.broker.name == DRUMBEAT:
+            continue
+        reached = 0.0
+        for _ in range(bench.plan.warm_ups_max):
+            before, reached = reached, each.warm_up(bench.plan.warm_up_s)
+            if reached < before * WARM_GAIN:
+                break
 
 
 # -- brokers ---------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ SECONDS, MILLISECONDS = "s", "ms"
 MEGABYTES, BYTES_EACH = "MB", "bytes each"
 MORE_IS_BETTER = frozenset({PER_CPU_S, PER_S, MB_PER_CPU_S, MB_PER_S})
 
-COLD, WARM, MEMORY, RESTART = "cold", "warm", "memory", "restart"
+COLD, WARM, MEMORY, RESTART = PHASES = ("cold", "warm", "memory", "restart")
 
 
 class Key(NamedTuple):
@@ -36,7 +36,8 @@ class Results:
 
     @property
     def keys(self) -> list[Key]:
-        return list(self._values)
+        """Phase by phase, and as they were measured within each."""
+        return sorted(self._values, key=lambda key: PHASES.index(key.phase))
 
     @property
     def systems(self) -> list[str]:

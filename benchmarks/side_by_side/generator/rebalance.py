@@ -1,5 +1,8 @@
 """Many members of one group: how long until all share one generation, and again when one leaves.
 
+A new member is first given its id. With `ids_first` nobody joins before all have theirs, so that
+every server gets the same three requests from each; without, a server that is quick enough closes
+a generation while others still arrive, and has to begin again.
 Members whose generation lacks somebody ask with heartbeats whether there is a new one, far more
 often than a real member does: what is measured is the server, not the heartbeat interval.
 """
@@ -31,6 +34,7 @@ class Rebalance(NamedTuple):
     server_pid: int
     group_id: str
     members: int
+    ids_first: bool
 
     def run(self) -> Rebalanced:
         members = [Member(self.group_id) for _ in range(self.members)]
@@ -47,6 +51,8 @@ class Rebalance(NamedTuple):
         window = OpenWindow(self.server_pid)
         for connection in connections:
             connection.send(connection.member.join())
+        if self.ids_first:
+            _await_ids(connections, self.members)
         _settle(connections, list(connections))
         return window.close()
 
@@ -65,6 +71,18 @@ class Rebalance(NamedTuple):
         request = LeaveGroupRequest(group_id=self.group_id, members=identities)
         response = wire.call(leave_group.API, LEAVE_VERSION, request)
         assert response.error_code == 0, response
+
+
+def _await_ids(connections: MemberConnections, members: int) -> None:
+    """Returns when all members have an id and have sent their second JoinGroup."""
+    joins: list[tuple[MemberConnection, bytes]] = []
+    while len(joins) < members:
+        for connection, frame in connections.arrived(ASK_INTERVAL_S):
+            request = connection.member.answer(frame)
+            assert request is not None, "a member without id was let in"
+            joins.append((connection, request))
+    for connection, request in joins:
+        connection.send(request)
 
 
 def _settle(connections: MemberConnections, expected: list[MemberConnection]) -> None:

@@ -59,8 +59,8 @@ class Prepared(NamedTuple):
         broker = self.broker
         return Flood(broker.servers, broker.pid, self.frames, self.response_bytes, 2, seconds)
 
-    def warm_up(self, seconds: float) -> None:
-        run_job(self.flood(seconds))
+    def warm_up(self, seconds: float) -> float:
+        return run_job(self.flood(seconds)).per_cpu_s
 
     def measure(self, bench: Bench) -> None:
         flooded = bench.run(self.flood(bench.plan.window_s))

@@ -101,8 +101,8 @@ class Prepared(NamedTuple):
         bench.results.add(Key(phase, question, PER_CPU_S), name, flooded.per_cpu_s)
         bench.results.add(Key(phase, question, PER_S), name, flooded.per_s)
 
-    def warm_up(self, seconds: float) -> None:
-        run_job(self.flood(seconds))
+    def warm_up(self, seconds: float) -> float:
+        return run_job(self.flood(seconds)).per_cpu_s
 
 
 def prepare(broker: Broker, load: str, connections: int = CONNECTIONS, depth: int = 1) -> Prepared:

@@ -1,4 +1,7 @@
-"""How long do 10, 100, 1,000 members take to settle, from an empty group and after one leaves?"""
+"""How long do 10, 100, 1,000 members take to settle, from an empty group and after one leaves?
+
+And how long if nobody waits for anybody, so that generations are cut short by late arrivals?
+"""
 
 from __future__ import annotations
 
@@ -21,12 +24,24 @@ def after_leave_key(phase: str, members: int) -> Key:
     return Key(phase, f"{members:,} members settle after one leaves", SECONDS)
 
 
-def _job(broker: Broker, members: int) -> Rebalance:
-    return Rebalance(broker.servers, broker.pid, f"rebalance-{next(_numbers)}", members)
+def rush_key(phase: str, members: int) -> Key:
+    return Key(phase, f"{members:,} members settle, all at once", SECONDS)
+
+
+def _job(broker: Broker, members: int, *, ids_first: bool = True) -> Rebalance:
+    group_id = f"rebalance-{next(_numbers)}"
+    return Rebalance(broker.servers, broker.pid, group_id, members, ids_first)
+
+
+def measure_rush(bench: Bench, broker: Broker, phase: str, members: int) -> None:
+    rebalanced = bench.run(_job(broker, members, ids_first=False))
+    bench.note(rebalanced.from_empty)
+    bench.results.add(rush_key(phase, members), broker.name, rebalanced.from_empty.wall_s)
 
 
 def measure(bench: Bench, broker: Broker, phase: str, members: int) -> None:
     rebalanced = bench.run(_job(broker, members))
+    bench.note(rebalanced.from_empty)
     results = bench.results
     results.add(key(phase, members), broker.name, rebalanced.from_empty.wall_s)
     results.add(after_leave_key(phase, members), broker.name, rebalanced.after_leave.wall_s)

@@ -1,4 +1,4 @@
-"""Lives of groups that leave every kind of record behind, and questions about what became of them."""
+"""Lives of groups that leave every kind of record behind, and questions about their end."""
 
 from interop.oracle.campaign import Steps
 from interop.oracle.group_steps import JoinGroup, LeaveGroup, Metadata, SyncGroup
@@ -13,6 +13,7 @@ from interop.oracle.offset_steps import (
 from interop.oracle.vocabulary import Generation, Group, Instance, Member, Topic
 
 ORDERS, PAYMENTS = Topic.ORDERS, Topic.PAYMENTS
+RETENTION_MS = 86_400_000  # of the one commit that says so itself
 
 # From outside the group, as administrators and consumers without a group commit.
 _OUTSIDE = {
@@ -50,7 +51,7 @@ LEFT: Steps = (
 )
 OUTSIDE: Steps = (
     _outside(partitions=((ORDERS, 0), (ORDERS, 1), (ORDERS, 3))),
-    _outside(version=2, partitions=((PAYMENTS, 0),), retention_time_ms=86_400_000),
+    _outside(version=2, partitions=((PAYMENTS, 0),), retention_time_ms=RETENTION_MS),
     _outside(group=Group.OTHER, offset=0, metadata=None),
     OffsetDelete(partitions=((ORDERS, 1),)),
 )
@@ -70,12 +71,13 @@ HISTORIES: dict[str, Steps] = {
 }
 
 _BOTH = (Group.MAIN, Group.OTHER)
+STABLE_OFFSETS = OffsetFetch(groups=_BOTH, require_stable=True)
 QUESTIONS: Steps = (
     DescribeGroups(groups=_BOTH),
     DescribeGroups(groups=_BOTH, version=4),
     ListGroups(),
     OffsetFetch(groups=_BOTH, version=9),
-    OffsetFetch(groups=_BOTH, require_stable=True),
+    STABLE_OFFSETS,
     OffsetFetch(groups=_BOTH, partitions=tuple((ORDERS, partition) for partition in range(4))),
     OffsetFetch(version=1, partitions=((PAYMENTS, 0), (ORDERS, 0))),
 )

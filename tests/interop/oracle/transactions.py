@@ -1,4 +1,4 @@
-"""Offsets committed in transactions, by raw requests to a broker that has a coordinator for them."""
+"""Offsets committed in transactions, on a broker that has a coordinator for them."""
 
 import asyncio
 

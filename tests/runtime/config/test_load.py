@@ -1,9 +1,15 @@
 """A server.properties of Kafka's works; what is wrong with one is said all at once."""
 
+import re
+from pathlib import Path
+
 import pytest
 
-from drumbeat.runtime.config import ConfigError, Endpoint, load_config
-from drumbeat.runtime.config.broker import BROKER_KEYS
+import drumbeat
+from drumbeat.runtime.config import BrokerConfig, ConfigError, Endpoint, load_config
+from drumbeat.runtime.config.broker import BROKER_KEYS, has_effect
+from drumbeat.runtime.config.broker_config import DERIVED_ATTRIBUTES
+from drumbeat.runtime.config.topic import TOPIC_KEYS
 
 # The keys and values of the file that Kafka 4.3 ships, in its order.
 STOCK = """
@@ -266,5 +272,20 @@ def test_every_known_key_may_be_set_to_its_default():
     keys = [d for d in BROKER_KEYS.values() if d.default is not None]
     text = "\n".join(f"{definition.name}={definition.default}" for definition in keys)
     loaded = load_config(text)
-    assert set(loaded.ignored) == {d.name for d in keys if not d.is_used}
+    assert set(loaded.ignored) == {d.name for d in keys if not has_effect(d.name)}
     assert loaded.config._replace(layers=None) == load_config(None).config._replace(layers=None)
+
+
+def test_exactly_the_keys_that_the_node_reads_have_an_effect():
+    """What the reference page promises is what some module outside this package looks at."""
+    package = Path(drumbeat.__file__).parent
+    outside = "\n".join(
+        path.read_text()
+        for path in package.rglob("*.py")
+        if path.parent != package / "runtime" / "config"
+    )
+    through_topics = {d.server_default for d in TOPIC_KEYS.values() if d.server_default is not None}
+    for attribute in set(BrokerConfig._fields) - DERIVED_ATTRIBUTES - {"layers"}:
+        key = attribute.replace("_", ".")
+        is_read = re.search(rf"\b{attribute}\b", outside) is not None or key in through_topics
+        assert has_effect(key) == is_read, key

@@ -22,6 +22,25 @@ BROKER_KEYS = ConfigTable(
     + broker_accepted_security.SECTIONS,
 )
 
+# Read and held against each other as Kafka does, so that a file it would refuse is refused here
+# too; but what they are about is not served, so they have no effect.
+_WITHOUT_EFFECT = frozenset(
+    {
+        "offsets.commit.timeout.ms",
+        "offsets.load.buffer.size",
+        "producer.id.expiration.check.interval.ms",
+    }
+)
+_WITHOUT_EFFECT_PREFIXES = ("group.consumer.", "group.coordinator.", "queued.max.", "transaction")
+
+
+def has_effect(name: str) -> bool:
+    """Whether the node acts on a broker key."""
+    if name in _WITHOUT_EFFECT or name.startswith(_WITHOUT_EFFECT_PREFIXES):
+        return False
+    return name in BROKER_KEYS and BROKER_KEYS[name].is_used
+
+
 # Kafka's authorizer reads these from the same file without declaring them as broker keys.
 AUTHORIZER_KEYS = frozenset({"allow.everyone.if.no.acl.found", "super.users"})
 

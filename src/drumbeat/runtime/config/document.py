@@ -7,9 +7,10 @@ from drumbeat.runtime.config.broker import (
     BROKER_KEYS,
     PASS_THROUGH_PREFIXES,
     RETIRED_KEYS,
+    has_effect,
 )
 from drumbeat.runtime.config.definitions import ConfigDef
-from drumbeat.runtime.config.table import ConfigTable, Section
+from drumbeat.runtime.config.table import ConfigTable
 from drumbeat.runtime.config.topic import TOPIC_KEYS
 
 _INTRODUCTION = """\
@@ -39,10 +40,14 @@ def render() -> str:
     """The page as Markdown."""
     parts = [_INTRODUCTION, "## Broker keys\n"]
     for section in BROKER_KEYS.used:
-        parts += [f"### {section.title}\n", _key_table(BROKER_KEYS, section)]
+        if names := [name for name in BROKER_KEYS.names(section) if has_effect(name)]:
+            parts += [f"### {section.title}\n", _key_table(BROKER_KEYS, names)]
     parts.append("## Topic keys\n")
-    parts += [_key_table(TOPIC_KEYS, section) for section in TOPIC_KEYS.used]
+    parts += [_key_table(TOPIC_KEYS, TOPIC_KEYS.names(section)) for section in TOPIC_KEYS.used]
     parts.append(_ACCEPTED)
+    checked = [name for section in BROKER_KEYS.used for name in BROKER_KEYS.names(section)]
+    parts.append("### Checked against each other\n")
+    parts.append(_name_list(name for name in checked if not has_effect(name)))
     for section in BROKER_KEYS.accepted:
         parts += [f"### {section.title}\n", _name_list(BROKER_KEYS.names(section))]
     parts += ["### Authorizer\n", _name_list(sorted(AUTHORIZER_KEYS))]
@@ -54,9 +59,9 @@ def render() -> str:
     return "\n".join(parts)
 
 
-def _key_table(table: ConfigTable, section: Section) -> str:
+def _key_table(table: ConfigTable, names: Iterable[str]) -> str:
     rows = ["| Key | Type | Default | Values | Meaning |", "|---|---|---|---|---|"]
-    rows += [_row(table[name]) for name in table.names(section)]
+    rows += [_row(table[name]) for name in names]
     return "\n".join(rows) + "\n"
 
 

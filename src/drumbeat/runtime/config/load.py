@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import NamedTuple
 
-from drumbeat.runtime.config.broker import BROKER_KEYS, RETIRED_KEYS, is_known
+from drumbeat.runtime.config.broker import BROKER_KEYS, RETIRED_KEYS, has_effect, is_known
 from drumbeat.runtime.config.broker_config import BrokerConfig, ConfigLayers
 from drumbeat.runtime.config.properties import PropertiesError, parse_properties
 from drumbeat.runtime.config.resolve import ConfigProblem, ConfigProblemsError, resolve
@@ -122,7 +122,7 @@ def _resolve(settings: Mapping[str, Setting], problems: list[str]) -> LoadedConf
         raise ConfigError(problems) from None
     if problems:
         raise ConfigError(problems)
-    ignored = [key for key in static if key not in BROKER_KEYS or not BROKER_KEYS[key].is_used]
+    ignored = [key for key in static if not has_effect(key)]
     return LoadedConfig(resolved.config, ignored, list(resolved.notes))
 
 
