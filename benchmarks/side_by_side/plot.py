@@ -31,7 +31,8 @@ def plot(results: Results, path: Path) -> None:
     mpl.use("Agg")
     plt.rcParams.update({"font.size": 8, "axes.edgecolor": INK, "text.color": INK})
     figure = plt.figure(figsize=(9, 9), layout="constrained")
-    upper, lower = figure.subfigures(2, 1, height_ratios=(1, 1.35))
+    grid = figure.add_gridspec(2, 1, height_ratios=(1, 1.35))
+    upper, lower = figure.add_subfigure(grid[0]), figure.add_subfigure(grid[1])
     _plot_goals(upper.subplots(), results)
     panels = lower.subplots(2, 3).flatten()
     for panel, (title, unit, pattern) in zip(panels, GROWTH, strict=True):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 PER_CPU_S, PER_S = "per CPU-s", "per s"
 MB_PER_CPU_S, MB_PER_S = "MB per CPU-s", "MB/s"
-SECONDS, MILLISECONDS = "s", "ms"
+SECONDS, CPU_SECONDS, MILLISECONDS = "s", "CPU-s", "ms"
 MEGABYTES, BYTES_EACH = "MB", "bytes each"
 MORE_IS_BETTER = frozenset({PER_CPU_S, PER_S, MB_PER_CPU_S, MB_PER_S})
 

@@ -31,7 +31,7 @@ def append_until_killed(directory, acknowledgements: int) -> int:
 
 def records_after_restart(directory):
     async def scenario():
-        async with LocalStore(directory, exclusive=False) as store:
+        async with LocalStore(directory) as store:
             log = await store.acquire(TP, SETTINGS)
             found = [
                 (record.offset, record.value)

@@ -12,7 +12,7 @@ from benchmarks.side_by_side.bench import Bench
 from benchmarks.side_by_side.brokers import Broker
 from benchmarks.side_by_side.generator.member import Member, RefusedError
 from benchmarks.side_by_side.requests import NOT_YET, RETRY_S, await_coordinator
-from benchmarks.side_by_side.results import COLD, MEGABYTES, MEMORY, SECONDS, Key
+from benchmarks.side_by_side.results import COLD, CPU_SECONDS, MEGABYTES, MEMORY, SECONDS, Key
 from support.wire import Wire
 
 GROUP_ID = "first"
@@ -27,8 +27,9 @@ def measure(bench: Bench, broker: Broker) -> None:
         while not _is_joined(wire):
             broker.check_alive()
             time.sleep(RETRY_S)
-    elapsed_s = time.monotonic() - broker.started_at_s
+    elapsed_s, used_s = time.monotonic() - broker.started_at_s, broker.cpu_s
     bench.results.add(FIRST_JOINED, broker.name, elapsed_s)
+    bench.results.add(FIRST_JOINED._replace(unit=CPU_SECONDS), broker.name, used_s)
     time.sleep(IDLE_S)
     bench.results.add(IDLE_MEMORY, broker.name, broker.rss_bytes / 1e6)
 

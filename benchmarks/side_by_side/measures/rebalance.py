@@ -11,7 +11,7 @@ from benchmarks.side_by_side.bench import Bench
 from benchmarks.side_by_side.brokers import Broker
 from benchmarks.side_by_side.generator import run_job
 from benchmarks.side_by_side.generator.rebalance import Rebalance
-from benchmarks.side_by_side.results import SECONDS, Key
+from benchmarks.side_by_side.results import CPU_SECONDS, SECONDS, Key
 
 _numbers = count()
 
@@ -43,8 +43,12 @@ def measure(bench: Bench, broker: Broker, phase: str, members: int) -> None:
     rebalanced = bench.run(_job(broker, members))
     bench.note(rebalanced.from_empty)
     results = bench.results
-    results.add(key(phase, members), broker.name, rebalanced.from_empty.wall_s)
-    results.add(after_leave_key(phase, members), broker.name, rebalanced.after_leave.wall_s)
+    for asked, window in (
+        (key(phase, members), rebalanced.from_empty),
+        (after_leave_key(phase, members), rebalanced.after_leave),
+    ):
+        results.add(asked, broker.name, window.wall_s)
+        results.add(asked._replace(unit=CPU_SECONDS), broker.name, window.server_cpu_s)
 
 
 def warm_up(broker: Broker, members: int, times: int) -> None:

@@ -21,7 +21,7 @@ from benchmarks.side_by_side.requests import (
     errors_in,
     one_group_per_partition,
 )
-from benchmarks.side_by_side.results import MEGABYTES, RESTART, SECONDS, Key
+from benchmarks.side_by_side.results import CPU_SECONDS, MEGABYTES, RESTART, SECONDS, Key
 from drumbeat.protocol.apis import offset_commit
 from support.wire import Wire
 
@@ -49,11 +49,12 @@ def _restart(bench: Bench, broker: Broker, offsets: int, probes: list[str]) -> N
     broker.start()
     broker.await_served()
     answers = await_offsets(broker, probes)
-    elapsed_s = time.monotonic() - broker.started_at_s
+    elapsed_s, used_s = time.monotonic() - broker.started_at_s, broker.cpu_s
     for answer in answers:
         assert all(found.committed_offset >= 0 for found in answer.topics[0].partitions), answer
     results = bench.results
     results.add(key(offsets), broker.name, elapsed_s)
+    results.add(key(offsets)._replace(unit=CPU_SECONDS), broker.name, used_s)
     results.add(key(offsets)._replace(unit=MEGABYTES), broker.name, broker.rss_bytes / 1e6)
 
 

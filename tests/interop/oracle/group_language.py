@@ -1,5 +1,6 @@
 """Sequences about groups: members that come and go, their offsets, and administrators."""
 
+from interop.oracle.admin_steps import CreateTopics, DeleteTopics
 from interop.oracle.group_steps import (
     Heartbeat,
     JoinGroup,
@@ -126,6 +127,8 @@ COMMIT = Kind(
         {"partitions": ((MISSING, 0),)},
         {"partitions": ((Topic.INTERNAL, 0),)},
         {"partitions": ()},
+        {"partitions": ((Topic.OWN, 0), (ORDERS, 0))},
+        {"partitions": ((Topic.OWN, 1),), **NO_MEMBER, "group": Group.OTHER},
         {"offset": 0},
         {"offset": -1},
         {"offset": 2**40},
@@ -145,6 +148,7 @@ FETCH = Kind(
     (
         {"partitions": ((ORDERS, 0), (ORDERS, 1), (PAYMENTS, 0))},
         {"partitions": ((PAYMENTS, 0), (MISSING, 0), (ORDERS, 77))},
+        {"partitions": ((Topic.OWN, 0), (Topic.OWN, 1))},
         {"partitions": ()},
         {"require_stable": True},
         {"groups": (Group.OTHER,)},
@@ -214,6 +218,10 @@ FIND = Kind(
     ),
 )
 
+# Offsets of a topic go with it.
+CREATE_TOPIC = Kind(2, CreateTopics, 1)
+DELETE_TOPIC = Kind(1, DeleteTopics, 1)
+
 
 def everybody_joins(cast: tuple[int, ...]) -> tuple[Step, ...]:
     """New members in one step each; the first one, which is alone at first, once more."""
@@ -251,6 +259,8 @@ GROUPS = Language(
         LIST,
         DELETE,
         FIND,
+        CREATE_TOPIC,
+        DELETE_TOPIC,
     ),
     phrases=(
         (4, everybody_joins),
