@@ -13,6 +13,7 @@ from drumbeat.protocol.apis import (
     delete_topics,
     describe_cluster,
     describe_configs,
+    describe_log_dirs,
     describe_topic_partitions,
     incremental_alter_configs,
     metadata,
@@ -35,6 +36,10 @@ from drumbeat.protocol.apis.describe_cluster import DescribeClusterRequest
 from drumbeat.protocol.apis.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
+)
+from drumbeat.protocol.apis.describe_log_dirs import (
+    DescribableLogDirTopic,
+    DescribeLogDirsRequest,
 )
 from drumbeat.protocol.apis.describe_topic_partitions import (
     Cursor,
@@ -272,6 +277,29 @@ class DescribeTopicPartitions(Step):
         cursor = self.cursor and Cursor(known.topic(self.cursor[0]), self.cursor[1])
         topics = tuple(TopicRequest(known.topic(topic)) for topic in self.topics)
         return DescribeTopicPartitionsRequest(topics, self.limit, cursor)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class DescribeLogDirs(Step):
+    """`partitions` None asks for all."""
+
+    api: ClassVar[Api] = describe_log_dirs.API
+
+    topic: Topic = Topic.OWN
+    partitions: tuple[int, ...] | None = (0, 1)
+
+    @property
+    def unordered(self) -> Mapping[str, tuple[str, ...]]:
+        return {"topics": ("name",), "partitions": ("partition_index",)}
+
+    def shows(self, known: Known, field_name: str, item: Any) -> bool:
+        return field_name != "topics" or item["name"].startswith(known.prefix)
+
+    def request(self, known: Known) -> DescribeLogDirsRequest:
+        if self.partitions is None:
+            return DescribeLogDirsRequest(None)
+        topic = DescribableLogDirTopic(known.topic(self.topic), self.partitions)
+        return DescribeLogDirsRequest((topic,))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -49,6 +49,10 @@ def _time(_signs: Signs, value: int) -> Plain:
     return time_sign(value)
 
 
+def _size(_signs: Signs, value: int) -> Plain:
+    return "<size>" if value > 0 else value
+
+
 def _text(_signs: Signs, value: str | None) -> Plain:
     return "<text>" if value else value
 
@@ -61,6 +65,9 @@ _SIGNS: Mapping[str, Callable[[Signs, Any], Plain]] = {
     "error_message": _text,
     "batch_index_error_message": _text,
     "documentation": _text,
+    "log_dir": _text,
+    "total_bytes": _size,
+    "usable_bytes": _size,
     "records": Signs.batches,
     "leader_epoch": Signs.epoch,
     "epoch": Signs.epoch,

@@ -8,6 +8,7 @@ from interop.oracle.admin_steps import (
     DeleteTopics,
     DescribeCluster,
     DescribeConfigs,
+    DescribeLogDirs,
     DescribeTopicPartitions,
     IncrementalAlterConfigs,
     Metadata,
@@ -276,6 +277,12 @@ PAGES = Kind(
         {"limit": 1},
     ),
 )
+LOG_DIRS = Kind(
+    2,
+    DescribeLogDirs,
+    2,
+    ({"partitions": None}, {"partitions": (0, 9)}, {"partitions": ()}, {"topic": MISSING}),
+)
 CLUSTER = Kind(
     1, DescribeCluster, 2, ({"include_authorized_operations": True}, {"endpoint_type": 2})
 )
@@ -299,6 +306,7 @@ ADMIN = Language(
         ALTER_CONFIGS,
         INCREMENTAL_ALTER_CONFIGS,
         PAGES,
+        LOG_DIRS,
         CLUSTER,
         VERSIONS,
         PRODUCE._replace(weight=4),
