@@ -13,13 +13,14 @@ import pytest
 
 from drumbeat.protocol.apis import APIS
 from interop.kafka_jars import jars
+from interop.oracle.admin_language import ADMIN
 from interop.oracle.campaign import Steps, draw, play_together, shrink
+from interop.oracle.data_language import DATA
 from interop.oracle.group_language import GROUPS
 from interop.oracle.oracle import Oracle
 from interop.oracle.regressions import REGRESSIONS
 from interop.oracle.strategies import Language, sequences
 from interop.oracle.timed_language import TIMED
-from interop.oracle.topic_language import ADMIN, DATA
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(1800)]
 

@@ -154,6 +154,8 @@ def _rewritten(data: bytes, header: BatchHeader, config: TopicConfig, now_ms: in
     codec = _target_codec(header, config)
     if codec == header.codec:
         return data
+    if header.producer_id >= 0 > header.producer_epoch:
+        raise RefusedBatch(ErrorCode.INVALID_RECORD, "a producer id without an epoch")
     options = BatchOptions(
         codec=codec,
         producer_id=header.producer_id,

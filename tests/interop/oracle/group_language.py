@@ -1,6 +1,5 @@
 """Sequences about groups: members that come and go, their offsets, and administrators."""
 
-from interop.oracle.admin_steps import CreateTopics, DeleteTopics
 from interop.oracle.group_steps import (
     Heartbeat,
     JoinGroup,
@@ -20,6 +19,7 @@ from interop.oracle.offset_steps import (
     OffsetFetch,
 )
 from interop.oracle.strategies import Deviation, Kind, Language
+from interop.oracle.topic_steps import CreateTopics, DeleteTopics
 from interop.oracle.vocabulary import Generation, Group, Instance, Member, Step, Topic
 
 ORDERS, PAYMENTS, MISSING = Topic.ORDERS, Topic.PAYMENTS, Topic.MISSING

@@ -10,16 +10,12 @@ from typing import TypeAlias
 
 from drumbeat.protocol.apis import join_group, leave_group, sync_group
 from drumbeat.protocol.errors import ErrorCode
-from interop.oracle.admin_steps import (
-    ApiVersions,
-    DescribeTopicPartitions,
-    IncrementalAlterConfigs,
-    Metadata,
-    Operation,
-)
+from interop.oracle.batches import Sequence
+from interop.oracle.cluster_steps import ApiVersions, IncrementalAlterConfigs, Operation
 from interop.oracle.connection import Call
-from interop.oracle.data_steps import Fetch
+from interop.oracle.data_steps import Fetch, Produce
 from interop.oracle.normal import Difference
+from interop.oracle.topic_steps import DescribeTopicPartitions, Metadata
 from interop.oracle.vocabulary import Step
 
 PAGE = Path(__file__).parents[3] / "docs/protocol-support.md"
@@ -84,6 +80,15 @@ def _is_feature(step: Step, difference: Difference) -> bool:
     return isinstance(step, ApiVersions) and "_features" in difference.path
 
 
+def _is_without_epoch(step: Step, difference: Difference) -> bool:
+    return (
+        isinstance(step, Produce)
+        and step.sequence is Sequence.OLD_EPOCH
+        and difference.kafka == ErrorCode.UNKNOWN_SERVER_ERROR
+        and difference.drumbeat == ErrorCode.INVALID_RECORD
+    )
+
+
 def _is_unknown_operation(step: Step, difference: Difference) -> bool:
     return (
         isinstance(step, IncrementalAlterConfigs)
@@ -110,6 +115,7 @@ RECOGNISED: Mapping[str, Recognises] = {
     "Fetch": _is_session,
     "Metadata and DescribeTopicPartitions, leader epoch": _is_unused_partition,
     "ApiVersions, features": _is_feature,
+    "Produce with a producer id but no epoch, to a topic that compresses anew": _is_without_epoch,
     "IncrementalAlterConfigs with an operation that does not exist": _is_unknown_operation,
     "CreateTopics and DescribeConfigs, source of `min.insync.replicas`": _is_min_insync_replicas,
     "DescribeConfigs, documentation": _is_undocumented,

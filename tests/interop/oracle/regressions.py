@@ -1,15 +1,8 @@
 """Sequences that once were answered differently, each shrunk to what matters. They run first."""
 
-from interop.oracle.admin_steps import (
-    AlterConfigs,
-    CreateTopics,
-    DescribeConfigs,
-    DescribeTopicPartitions,
-    IncrementalAlterConfigs,
-    Metadata,
-)
 from interop.oracle.batches import Batch, Sequence
 from interop.oracle.campaign import Steps
+from interop.oracle.cluster_steps import AlterConfigs, DescribeConfigs, IncrementalAlterConfigs
 from interop.oracle.data_steps import (
     DeleteRecords,
     Fetch,
@@ -24,6 +17,7 @@ from interop.oracle.offset_steps import (
     OffsetCommit,
     OffsetFetch,
 )
+from interop.oracle.topic_steps import CreateTopics, DescribeTopicPartitions, Metadata
 from interop.oracle.vocabulary import Generation, Group, Instance, Member, Topic
 
 _TOPIC = (CreateTopics(), InitProducerId())
