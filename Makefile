@@ -8,7 +8,7 @@ BENCH_STAMP := $(VENV)/.bench-installed
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup fix check test sim demo docs interop bench clean
+.PHONY: help setup fix check test sim demo docs interop oracle bench clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,7 +46,10 @@ docs: $(STAMP)  ## rewrite the generated pages of docs/
 	$(BIN)/python docs/generate.py
 
 interop: $(STAMP)  ## clients and tools from other registries than PyPI; says what it skips
-	$(BIN)/python -m pytest -q -m interop -rs tests/interop
+	$(BIN)/python -m pytest -q -m interop -rs tests/interop --ignore tests/interop/test_oracle.py
+
+oracle: $(STAMP)  ## generated request sequences, answered by Apache Kafka and by us (ORACLE_SEQUENCES=n)
+	$(BIN)/python -m pytest -q -m interop -rs tests/interop/test_oracle.py
 
 bench: $(BENCH_STAMP)  ## the benchmarks, side by side with what they are compared to
 	$(BIN)/python benchmarks/codec.py

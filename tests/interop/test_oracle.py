@@ -13,6 +13,7 @@ import pytest
 
 from drumbeat.protocol.apis import APIS
 from interop.kafka_jars import jars
+from interop.oracle import recordings
 from interop.oracle.admin_language import ADMIN
 from interop.oracle.campaign import Steps, draw, play_together, shrink
 from interop.oracle.data_language import DATA
@@ -107,6 +108,17 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
 def test_what_once_differed_does_not_any_more(session: Session, name: str):
     problem = session.play(REGRESSIONS[name])
     assert problem is None, problem
+
+
+def test_what_was_recorded_is_still_what_kafka_answers(session: Session):
+    """ORACLE_RECORD=1 records it anew."""
+    found = {
+        name: session.runner.run(recordings.answers(session.oracle.kafka, name))
+        for name in recordings.RECORDED
+    }
+    if os.environ.get("ORACLE_RECORD"):
+        recordings.save(found)
+    assert found == recordings.load()
 
 
 @pytest.mark.parametrize("subject", LANGUAGES)

@@ -108,8 +108,11 @@ def _with_count(data: bytes, count: int) -> bytes:
 
 
 def time_sign(timestamp: int) -> Any:
-    """A time that a broker has read from its clock is like any other such time."""
-    return "<now>" if HOUR_MS // 2 < timestamp - START_MS < 2 * HOUR_MS else timestamp
+    """What a producer said, from the beginning; what a broker's clock said is like any other."""
+    since_ms = timestamp - START_MS
+    if HOUR_MS // 2 < since_ms < 2 * HOUR_MS:
+        return "<now>"
+    return f"<start {since_ms:+} ms>" if abs(since_ms) < 100 * HOUR_MS else timestamp
 
 
 # -- reading -------------------------------------------------------------------------------------
@@ -139,7 +142,8 @@ def _normal_batch(data: bytes, header: BatchHeader) -> dict[str, Any]:
     fields: dict[str, Any] = header._asdict()
     for name in ("crc", "batch_length"):
         del fields[name]
-    fields["max_timestamp"] = time_sign(header.max_timestamp)
+    for name in ("base_timestamp", "max_timestamp"):
+        fields[name] = time_sign(fields[name])
     fields["records"] = [
         tuple(record._replace(timestamp=time_sign(record.timestamp)))
         for record in decode_records(data)

@@ -155,7 +155,7 @@ class Duel:
     async def _await_same_end(self, step: Step) -> None:
         """A write that nobody acknowledges is seen a little later."""
         question = end_offset_step(step)
-        deadline = asyncio.get_running_loop().time() + GRACE_S
+        deadline = asyncio.get_running_loop().time() + ANSWER_TIMEOUT_S
         while asyncio.get_running_loop().time() < deadline:
             kafka, drumbeat = await self._send(question)
             answers = await asyncio.gather(kafka.result, drumbeat.result)

@@ -20,7 +20,7 @@ from interop.oracle.offset_steps import (
 from interop.oracle.topic_steps import CreateTopics, DescribeTopicPartitions, Metadata
 from interop.oracle.vocabulary import Generation, Group, Instance, Member, Topic
 
-_TOPIC = (CreateTopics(), InitProducerId())
+_TOPIC = (CreateTopics(version=4), Metadata(), InitProducerId())
 
 GROUPS: dict[str, Steps] = {
     "commit: a group's refusal leaves unknown partitions their own error": (
