@@ -32,6 +32,7 @@ GROWTH_LOADS = ("commits x10", "commits x100", "offset fetches x20")
 COMMITS = "commits x1"
 PIPELINED = 10
 COLD_MEMBERS = 1_000
+COLD_TOPIC_PARTITIONS = 20  # no more than the loads commit: making them is not measured
 
 
 class Systems(NamedTuple):
@@ -50,9 +51,9 @@ def measure_all(bench: Bench, systems: Systems) -> None:
         _warm_requests(bench, brokers)
         _warm_rebalances(bench, brokers)
         _warm_data(bench, brokers)
-    with _brokers(bench, systems.commits_only, "synced") as brokers:
-        _loads(bench, brokers, [(COMMITS, count, 1) for count in bench.plan.connections])
-        _loads(bench, brokers, [("commits x20", group_requests.CONNECTIONS, 1)])
+    if systems.commits_only:
+        with _brokers(bench, systems.commits_only, "synced") as brokers:
+            _synced_commits(bench, brokers)
     _alone(bench, systems.main, "memory of groups", group_memory.measure)
     _alone(bench, systems.main, "restart", restart.measure)
 
@@ -65,7 +66,7 @@ def _cold(bench: Bench, system: System, repetition: int) -> None:
     bench.await_quiet()
     with fresh_broker(system, bench.folder / "cold") as broker:
         first_member.measure(bench, broker)
-        prepare(broker)
+        prepare(broker, COLD_TOPIC_PARTITIONS)
         rebalance.measure(bench, broker, COLD, COLD_MEMBERS)
         for load in _rotated(MAIN_LOADS, repetition):
             group_requests.prepare(broker, load).measure(bench, COLD, bench.plan.cold_window_s)
@@ -88,6 +89,13 @@ def _warm_requests(bench: Bench, brokers: Sequence[Broker]) -> None:
         prepared = [group_requests.prepare(broker, load) for broker in brokers]
         for each in _interleaved(bench, prepared):
             latency.measure(bench, each)
+
+
+def _synced_commits(bench: Bench, brokers: Sequence[Broker]) -> None:
+    hundred = group_requests.CONNECTIONS
+    counts = bench.plan.connections if bench.plan.growth else (hundred,)
+    cases = [(COMMITS, count, 1) for count in counts]
+    _loads(bench, brokers, [*cases, ("commits x20", hundred, 1)])
 
 
 def _loads(bench: Bench, brokers: Sequence[Broker], cases: Iterable[tuple[str, int, int]]) -> None:

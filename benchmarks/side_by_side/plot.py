@@ -8,6 +8,7 @@ from pathlib import Path
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from benchmarks.side_by_side.brokers import DRUMBEAT, KAFKA
 from benchmarks.side_by_side.goals import GOALS, Goal
@@ -16,6 +17,7 @@ from benchmarks.side_by_side.results import Key, Results
 COLOURS = {DRUMBEAT: "#c8553d", KAFKA: "#588b8b"}
 OTHER_COLOUR = "#9aa5b1"
 INK = "#333333"
+PLAIN = FuncFormatter(lambda value, _place: f"{value:,.10g}")
 # Title, unit, and the questions that belong to it: the number in each is the size.
 GROWTH = (
     ("commits x1 by connections", "per CPU-s", r"commits x1, ([\d,]+) connections?"),
@@ -100,8 +102,11 @@ def _plot_growth(axes: Axes, results: Results, unit: str, pattern: str) -> None:
         )
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.xaxis.set_major_formatter("{x:,g}")
-    axes.yaxis.set_major_formatter("{x:,g}")
+    axes.xaxis.set_major_formatter(PLAIN)
+    axes.yaxis.set_major_formatter(PLAIN)
+    low, high = axes.get_ylim()
+    # Labels between the powers of ten, where there is no room for two of those.
+    axes.yaxis.set_minor_formatter(PLAIN if high < low * 10 else NullFormatter())
     axes.spines[["top", "right"]].set_visible(False)
 
 

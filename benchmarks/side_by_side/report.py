@@ -1,9 +1,8 @@
-"""The table of a run: to the terminal, as Markdown for the README, and as JSON."""
+"""The tables of a run in the terminal, and everything that was measured as JSON."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,11 +59,6 @@ def goal_table(results: Results) -> tuple[list[str], list[list[str]]]:
     return ["goal", "unit", "Drumbeat / Kafka", "reached", ""], rows
 
 
-def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 def write(results: Results, machine: dict[str, str], path: Path) -> None:
     document: dict[str, Any] = {
         "machine": machine,
@@ -73,9 +67,6 @@ def write(results: Results, machine: dict[str, str], path: Path) -> None:
     }
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(document, indent=1) + "\n")
-    tables = (value_table(results), goal_table(results))
-    text = "\n\n".join(markdown(*table) for table in tables)
-    path.with_suffix(".md").write_text(f"{noise_text(results)}\n\n{text}\n")
 
 
 def read(path: Path) -> tuple[Results, dict[str, str]]:

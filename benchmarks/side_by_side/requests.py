@@ -132,9 +132,9 @@ def one_group_per_partition(group_ids: Iterable[str]) -> list[str]:
     return list(by_partition.values())
 
 
-def prepare(broker: Broker) -> None:
+def prepare(broker: Broker, topic_partitions: int = TOPIC_PARTITIONS) -> None:
     """Wait until a fresh broker serves all groups, and give it the topic that is committed to."""
     await_coordinator(broker, "first")
     with Wire(broker.servers) as wire:
-        create_topic(wire, TOPIC, partitions=TOPIC_PARTITIONS)
+        create_topic(wire, TOPIC, partitions=topic_partitions)
     await_offsets(broker, one_group_per_partition(f"probe-{number}" for number in range(1_000)))
