@@ -67,6 +67,16 @@ def test_groups_are_deleted_as_long_as_they_fit_the_batch():
     assert list(coordinator.state.groups) == ["c"]
 
 
+def test_a_group_that_does_not_fit_leaves_its_room_to_others():
+    coordinator = Coordinator(offsets_batch_bytes_max=300)
+    long_name = "x" * 150
+    for name in (long_name, "short"):
+        assert Clients(coordinator, name).commit() == 0
+    results = coordinator.send(DeleteGroupsRequest((long_name, "short"))).response.results
+    assert results == ((long_name, -1), ("short", 0))
+    assert list(coordinator.state.groups) == list(coordinator.state.offsets) == [long_name]
+
+
 def test_groups_of_a_partition_are_limited():
     coordinator = Coordinator(groups_max=2)
     codes = [Clients(coordinator, f"g{n}").join().error_code for n in range(3)]

@@ -193,7 +193,7 @@ def test_nothing_empty_is_kept():
     assert state == State()
 
 
-class TestTransactionOrder:
+class TestRedpandaCore17000:
     """Plain and transactional commits of one partition: the log decides, not the marker.
 
     KAFKA PR 15183, Redpanda CORE-17000: ordering a transaction's offsets by anything but the

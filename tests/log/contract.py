@@ -19,6 +19,7 @@ from drumbeat.log.errors import (
     UnexpectedEndOffset,
 )
 from drumbeat.log.port import EpochEntry, LogStore, TimestampOffset, TopicPartition
+from drumbeat.protocol.record_batch import iter_headers
 from log.helpers import SETTINGS, SMALL, TP, append, batch, contents, write
 
 
@@ -206,6 +207,25 @@ class LogContract:
         assert seen == sorted(set(seen))
         assert set(seen) >= set(range(20, 30))
         assert 30 not in seen
+
+    @pytest.mark.parametrize("chunk_bytes", [61, 300, 1 << 20])
+    def test_p6_chunks_are_the_same_batches_end_to_end(self, harness, chunk_bytes):
+        async def scenario():
+            async with harness.store() as store:
+                log = await store.acquire(TP, SMALL)
+                for number in range(30):
+                    await write(log, b"%d" % number, b"x" * 10 * number)
+                append(log, b"not synced")
+                chunks = log.chunks_from(21, chunk_bytes=chunk_bytes)
+                first = next(chunks)
+                await write(log, b"late")
+                batches = [found.data for found in log.batches_from(21, chunk_bytes=chunk_bytes)]
+                return b"".join((first, *chunks)), b"".join(batches)
+
+        chunks, batches = asyncio.run(scenario())
+        assert [header.base_offset for _, header in iter_headers(chunks)] == list(range(20, 60, 2))
+        assert batches.startswith(chunks)
+        assert [header.base_offset for _, header in iter_headers(batches)][-2:] == [60, 61]
 
     def test_p7_trimming_is_durable_and_never_goes_beyond_what_is_synced(self, harness):
         async def scenario():

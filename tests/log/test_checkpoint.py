@@ -46,7 +46,8 @@ def test_a_file_without_entries_is_no_damage(tmp_path, content):
 @pytest.mark.parametrize(
     "content",
     [b"1\n0\n", b"0\n", b"0\n1\n", b"0\n1\n0 0\n1 5\n", b"0\nx\n", b"0\n1\nzero 0\n", b"0\n1\n1\n",
-     b"0\n1\n1 2 3\n", b"\0\0\0\0", b"\xff\xfe", b"0\n-1\n"],
+     b"0\n1\n1 2 3\n", b"\0\0\0\0", b"\xff\xfe", b"0\n-1\n", b"0\n1\n-1 0\n", b"0\n1\n0 -1\n",
+     b"0\n2\n4 0\n3 2\n", b"0\n2\n3 2\n4 1\n", b"0\n2\n3 0\n3 5\n", b"0\n2\n3 5\n4 5\n"],
 )  # fmt: skip
 def test_damage_is_named_and_never_guessed_away(tmp_path, content):
     (tmp_path / EPOCHS).write_bytes(content)

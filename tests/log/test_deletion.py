@@ -69,10 +69,12 @@ def test_other_directories_are_neither_partitions_nor_removed(tmp_path):
     for name in others:
         (tmp_path / name).mkdir()
     (tmp_path / "orders-7").write_text("a file, not a directory")
+    (tmp_path / "photos-2024").mkdir()
+    (tmp_path / "photos-2024" / "beach.jpg").write_text("no file of a partition")
 
     async def scenario():
         async with LocalStore(tmp_path) as store:
             return store.partitions()
 
     assert asyncio.run(scenario()) == [TP]
-    assert names(tmp_path) == sorted([*others, "orders-3", "orders-7"])
+    assert names(tmp_path) == sorted([*others, "orders-3", "orders-7", "photos-2024"])

@@ -7,13 +7,15 @@ import shutil
 
 import pytest
 
+from drumbeat.log.commit import SMALL_BYTES_MAX
 from drumbeat.log.errors import AppendFailed, CorruptLog, LogError
 from drumbeat.log.files import Disk
 from drumbeat.log.journal import FILE, Entry, Journal, read_entries, replay
 from drumbeat.log.port import TopicPartition
 from drumbeat.log.store import LocalStore
-from log.helpers import SETTINGS, FaultyDisk, contents, write
+from log.helpers import SETTINGS, FaultyDisk, append, contents, flip, write
 
+SEGMENT = "00000000000000000000.log"
 PARTITIONS = [TopicPartition("orders", number) for number in range(4)]
 
 
@@ -29,7 +31,7 @@ class CountingDisk(Disk):
 
 
 def segment_of(directory, topic_partition):
-    return directory / str(topic_partition) / "00000000000000000000.log"
+    return directory / str(topic_partition) / SEGMENT
 
 
 def test_commits_of_many_partitions_share_one_sync(tmp_path):
@@ -44,6 +46,49 @@ def test_commits_of_many_partitions_share_one_sync(tmp_path):
             return list(disk.syncs)
 
     assert asyncio.run(scenario()) == [FILE]
+
+
+@pytest.mark.parametrize(
+    ("size", "synced"),
+    [(SMALL_BYTES_MAX - 1000, [FILE]), (SMALL_BYTES_MAX, [SEGMENT] * len(PARTITIONS))],
+)
+def test_large_commits_are_synced_where_they_belong(tmp_path, size, synced):
+    disk = CountingDisk()
+
+    async def scenario():
+        async with LocalStore(tmp_path, disk=disk) as store:
+            logs = [await store.acquire(tp, SETTINGS) for tp in PARTITIONS]
+            await asyncio.gather(*(write(log, bytes(size)) for log in logs))
+            await asyncio.gather(*(write(log, bytes(size)) for log in logs))
+            disk.syncs.clear()
+            await asyncio.gather(*(write(log, bytes(size)) for log in logs))
+            return list(disk.syncs)
+
+    syncs = asyncio.run(scenario())
+    assert [name for name in syncs if name in (FILE, SEGMENT)][-len(synced) :] == synced
+
+
+def test_entries_of_many_buffers_are_replayed(tmp_path):
+    """More than is copied into one piece."""
+    data, crashed = tmp_path / "data", tmp_path / "crashed"
+    values = [[bytes([number + n]) * 50_000 for n in range(3)] for number in range(4)]
+
+    async def scenario():
+        store = LocalStore(data)
+        await store.open()
+        logs = [await store.acquire(tp, SETTINGS) for tp in PARTITIONS]
+        await asyncio.gather(*(write(log, b"first") for log in logs))
+        for log, of_log in zip(logs, values, strict=True):
+            for value in of_log:
+                append(log, value)
+        await asyncio.gather(*(log.sync() for log in logs))
+        shutil.copytree(data, crashed)
+        await store.close()
+
+    asyncio.run(scenario())
+    for topic_partition in PARTITIONS:
+        os.truncate(segment_of(crashed, topic_partition), 100)
+    assert reread(crashed) == [list(enumerate([b"first", *of_log])) for of_log in values]
 
 
 def written(directory, rounds=5):
@@ -93,7 +138,7 @@ def test_a_torn_journal_keeps_what_stands_before_the_tear(tmp_path):
     assert len(entries) == 5 * len(PARTITIONS)
     with open(crashed / FILE, "r+b") as file:
         data = file.read()
-        file.seek(data.rindex(entries[-1].data))
+        file.seek(data.rindex(entries[-1].buffers[0]))
         file.write(b"torn")
     assert read_entries(os.open(crashed / FILE, os.O_RDONLY)) == entries[:-1]
 
@@ -103,17 +148,37 @@ def test_a_closed_store_leaves_nothing_to_replay(tmp_path):
     assert replay(Disk(), str(tmp_path / "data")) == 0
 
 
+@pytest.mark.parametrize("place", [0, 8, 12, 20])
+def test_a_damaged_beginning_is_named_and_left_as_it_is(tmp_path, place):
+    """Whether entries follow that nothing else holds, nobody can tell."""
+    crashed = written(tmp_path / "data")
+    flip(crashed / FILE, place)
+    damaged = (crashed / FILE).read_bytes()
+    for is_exclusive in (True, False):
+        with pytest.raises(CorruptLog, match=FILE):
+            asyncio.run(opened(crashed, exclusive=is_exclusive))
+    assert (crashed / FILE).read_bytes() == damaged
+
+
+@pytest.mark.parametrize("content", [b"", b"DRUM", bytes(100), bytes(2 << 20)])
+def test_a_journal_that_was_never_begun_holds_nothing(tmp_path, content):
+    """A crash may come between its creation and its first entry."""
+    (tmp_path / FILE).write_bytes(content)
+    asyncio.run(opened(tmp_path, exclusive=True))
+
+
+async def opened(directory, *, exclusive):
+    async with LocalStore(directory, exclusive=exclusive):
+        pass
+
+
 def test_processes_that_share_a_directory_refuse_another_ones_journal(tmp_path):
     crashed = written(tmp_path / "data")
 
-    async def shared():
-        async with LocalStore(crashed, exclusive=False):
-            pass
-
     with pytest.raises(LogError, match="to itself"):
-        asyncio.run(shared())
+        asyncio.run(opened(crashed, exclusive=False))
     assert reread(crashed) == [EXPECTED] * len(PARTITIONS)
-    asyncio.run(shared())
+    asyncio.run(opened(crashed, exclusive=False))
 
 
 def test_a_deleted_partition_does_not_come_back_under_its_name(tmp_path):
@@ -162,7 +227,7 @@ def test_a_segment_that_is_shorter_than_the_journal_knows_is_damage(tmp_path):
     crashed = written(tmp_path / "data")
     journal = Journal(Disk(), str(crashed))
     fd = os.open(segment_of(crashed, PARTITIONS[0]), os.O_RDWR)
-    journal.append([Entry("orders-0", 0, 10_000, b"beyond the end")], [fd])
+    journal.append([Entry("orders-0", 0, 10_000, [b"beyond the end"])], [fd])
     os.close(fd)
     with pytest.raises(CorruptLog, match="the journal continues it at 10000"):
         replay(Disk(), str(crashed))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from itertools import accumulate
 
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
@@ -19,7 +20,9 @@ from drumbeat.protocol.record_batch import (
     assigned_prefix,
     check_crc,
     iter_headers,
+    iter_producer_headers,
     read_header,
+    sound_end,
     with_log_append_time,
 )
 
@@ -206,6 +209,36 @@ def test_walking_stops_quietly_at_every_cut():
             walked = list(walk)
             assert [position for position, _ in walked] == starts[:complete]
             assert [read.record_count for _, read in walked] == [1, 3, 2][:complete]
+
+
+def test_sound_batches_end_where_one_is_cut_off():
+    batches = [make_batch(n) for n in (1, 3, 2)]
+    log = b"".join(batches)
+    ends = list(accumulate(map(len, batches), initial=0))
+    for cut in range(len(log) + 1):
+        assert sound_end(log[:cut]) == max(end for end in ends if end <= cut)
+
+
+@pytest.mark.parametrize(("fields", "cause"), REFUSED)
+def test_sound_batches_end_where_one_is_nonsense(fields, cause):
+    nonsense = bytearray(patched(make_batch(), **fields))
+    struct.pack_into(">I", nonsense, 17, crc32c(bytes(nonsense[21:])))
+    assert sound_end(make_batch() + nonsense + make_batch()) == len(make_batch()), cause
+
+
+def test_sound_batches_end_where_a_checksum_does_not_fit():
+    first, second = make_batch(1), make_batch(3)
+    for position in range(21, len(second)):
+        damaged = bytearray(second)
+        damaged[position] ^= 0x10
+        assert sound_end(first + damaged) == len(first)
+
+
+def test_headers_of_producers_with_an_id():
+    plain, idempotent = make_batch(), make_batch(2, producer_id=7, producer_epoch=1)
+    found = list(iter_producer_headers(plain + idempotent + plain + idempotent))
+    assert found == [read_header(idempotent)] * 2
+    assert list(iter_producer_headers(plain)) == []
 
 
 def test_walking_starts_at_a_position():

@@ -140,7 +140,9 @@ def test_it_runs_by_itself_and_goes_on_for_as_long_as_something_is_dirty():
             partitions = [await partition_of(broker, index) for index in range(4)]
             for partition in partitions:
                 await write(partition, 5)
-            await until(lambda: all(len(offsets(partition)) <= 2 for partition in partitions))
+            # The newest segment is never compacted, and one more may have come too late to be
+            # worth a second round.
+            await until(lambda: all(len(offsets(partition)) <= 3 for partition in partitions))
 
     asyncio.run(scenario())
 

@@ -1,9 +1,10 @@
 """Bugs that loading a log of committed offsets has had in Kafka, each under its name.
 
-Compaction's own (KAFKA-17306, 19862, 20254, 21117) are in tests/property/test_compacted_logs.py.
+KAFKA-19862, and every shape of compaction, are in tests/property/test_compacted_logs.py.
 """
 
 import asyncio
+import itertools
 import os
 import subprocess
 import sys
@@ -18,36 +19,16 @@ from drumbeat.core.records import (
     GroupMetadataTombstone,
     MemberMetadata,
     OffsetCommitTombstone,
+    RecordType,
 )
 from drumbeat.log.memory import MemoryPartitionLog, MemoryStore
-from drumbeat.log.port import LOAD_CHUNK_BYTES, TopicPartition
+from drumbeat.log.port import LOAD_CHUNK_BYTES
 from drumbeat.log.store import LocalStore
-from drumbeat.protocol.apis import APIS
-from drumbeat.protocol.apis.offset_fetch import (
-    OffsetFetchRequest,
-    OffsetFetchRequestGroup,
-    OffsetFetchRequestTopics,
-)
-from drumbeat.protocol.errors import ErrorCode
-from drumbeat.runtime.broker import Broker
-from drumbeat.runtime.clock import SystemClock
-from drumbeat.runtime.config import load_config
 from drumbeat.runtime.coordinator.loader import load
-from drumbeat.runtime.requests import Deferred, Request
-from drumbeat.runtime.topic_changes import create_automatically
-from drumbeat.runtime.topics import CONSUMER_OFFSETS
-from drumbeat.server.node import memory_storage
-from support.offsets_log import DAY_MS, SETTINGS, TIMESTAMP, batch, commit
+from support.coordinating import PARTITION, broker_on, fetch, loaded, write
+from support.offsets_log import DAY_MS, SETTINGS, TIMESTAMP, batch, commit, modern
 
-PARTITION = TopicPartition(CONSUMER_OFFSETS, 0)
 BATCHES = [batch(commit("g", n), commit("g", n, partition=1)) for n in range(8)]
-OFFSET_FETCH = next(api for api in APIS.values() if api.request is OffsetFetchRequest)
-
-
-async def write(log, *batches):
-    for data in batches:
-        log.append(data, expected=log.end_offset)
-    await log.sync()
 
 
 @asynccontextmanager
@@ -64,9 +45,9 @@ class GatedLog(MemoryPartitionLog):
 
     gate: threading.Event
 
-    def batches_from(self, offset, **options):
+    def chunks_from(self, offset, **options):
         assert self.gate.wait(30), "nobody opened the gate"
-        return super().batches_from(offset, **options)
+        return super().chunks_from(offset, **options)
 
 
 class GatedStore(MemoryStore):
@@ -82,35 +63,13 @@ class GatedStore(MemoryStore):
 
 
 @asynccontextmanager
-async def broker_on(store):
-    config = load_config(None, ["offsets.topic.num.partitions=1"], {"port": "0"}).config
-    broker = Broker(config, memory_storage(config)._replace(logs=store), SystemClock())
-    broker.topics.load()
-    await create_automatically(broker, CONSUMER_OFFSETS)
-    await broker.start()
-    try:
-        yield broker
-    finally:
-        store.gate.set()
-        await broker.stop()
-
-
-async def fetch(broker):
-    """Error code and committed offset of t1-0, as the node answers at this moment."""
-    topic = OffsetFetchRequestTopics("t1", partition_indexes=(0,))
-    body = OffsetFetchRequest(groups=(OffsetFetchRequestGroup("g", topics=(topic,)),))
-    request = Request(OFFSET_FETCH.key, 8, "client", "127.0.0.1")
-    answer = broker.groups.submit(request, body, "g")
-    if isinstance(answer, Deferred):
-        answer = await answer.wait()
-    (group,) = answer.groups
-    if group.error_code:
-        return ErrorCode(group.error_code).name, None
-    return "NONE", group.topics[0].partitions[0].committed_offset
-
-
-async def loaded(broker):
-    await asyncio.gather(*broker.groups._loading.values())
+async def gated_broker(store):
+    """Whatever happens in between, the loader's thread is let go."""
+    async with broker_on(store) as broker:
+        try:
+            yield broker
+        finally:
+            store.gate.set()
 
 
 @pytest.mark.parametrize("cut", range(len(BATCHES)))
@@ -121,7 +80,7 @@ def test_kafka_16030_a_log_that_ends_at_any_batch_is_not_served_in_part(cut):
         await write(log, *BATCHES)
         await log.release()
         store.corrupt(PARTITION, 2 * cut)
-        async with broker_on(store) as broker:
+        async with gated_broker(store) as broker:
             answers = [await fetch(broker)]
             await loaded(broker)
             return [*answers, await fetch(broker), await fetch(broker)]
@@ -138,7 +97,7 @@ def test_kafka_16030_while_a_log_is_read_nobody_gets_half_of_it():
         await write(log, *BATCHES)
         await log.release()
         store.gate.clear()
-        async with broker_on(store) as broker:
+        async with gated_broker(store) as broker:
             loading = [await fetch(broker) for _ in range(3)]
             store.gate.set()
             await loaded(broker)
@@ -168,6 +127,54 @@ def test_kafka_4704_a_deleted_group_whose_id_only_stores_offsets_now(tmp_path):
     assert state.offsets["g"]["t1", 0].committed_offset == 42
     assert state.groups["g"].protocol_type == ""
     assert not state.groups["g"].members
+
+
+# A consumer group that becomes a classic one, goes, and comes back as a consumer group.
+_GROUP = RecordType.CONSUMER_GROUP_METADATA
+_MEMBER = RecordType.CONSUMER_GROUP_MEMBER_METADATA
+_CLASSIC = GroupMetadataRecord("g", "consumer", 3, "range", None, TIMESTAMP, ())
+MIGRATIONS = [
+    batch(modern(_GROUP, "g"), modern(_MEMBER, "g")),
+    batch(commit("g", 1), commit("other", 5)),
+    batch(modern(_MEMBER, "g", is_tombstone=True), modern(_GROUP, "g", is_tombstone=True)),
+    batch(_CLASSIC),
+    batch(commit("g", 2)),
+    batch(OffsetCommitTombstone("g", "t1", 0), GroupMetadataTombstone("g")),
+    batch(modern(_MEMBER, "g"), modern(_GROUP, "g")),
+    batch(commit("g", 3), commit("other", 6)),
+]
+
+
+async def state_of(directory, batches):
+    async with local_log(directory) as log:
+        await write(log, *batches)
+        return load(log).state
+
+
+@pytest.mark.parametrize("gone", range(len(MIGRATIONS)))
+def test_kafka_17306_tombstones_of_what_the_log_does_not_hold_any_more(tmp_path, gone):
+    """Whatever part of the beginning is gone, the rest is read, and the other group with it."""
+    state = asyncio.run(state_of(tmp_path, MIGRATIONS[gone:]))
+    assert state.offsets["g"]["t1", 0].committed_offset == 3
+    assert state.offsets["other"]["t1", 0].committed_offset == 6
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_kafka_20254_offsets_that_outlive_their_group_and_meet_the_next_one(tmp_path, order):
+    """The tombstone between two lives of an id is gone: offsets of one, records of the other."""
+    parts = [batch(commit("g", 1)), batch(modern(_GROUP, "g")), batch(modern(_MEMBER, "g"))]
+    state = asyncio.run(state_of(tmp_path, [parts[place] for place in order]))
+    assert state.offsets["g"]["t1", 0].committed_offset == 1
+    assert "g" in state.groups
+
+
+@pytest.mark.parametrize("first", ["offsets", "consumer group"])
+def test_kafka_21117_a_classic_group_after_what_its_id_was_before(tmp_path, first):
+    before = {"offsets": batch(commit("g", 1)), "consumer group": batch(modern(_GROUP, "g"))}
+    state = asyncio.run(state_of(tmp_path, [before[first], batch(_CLASSIC), batch(commit("g", 2))]))
+    assert state.groups["g"].generation_id == 3
+    assert state.groups["g"].protocol_type == "consumer"
+    assert state.offsets["g"]["t1", 0].committed_offset == 2
 
 
 def test_kafka_5600_a_log_of_many_read_buffers_is_applied_to_its_end(tmp_path):

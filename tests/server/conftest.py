@@ -14,8 +14,10 @@ LOOPS = {"asyncio": asyncio.DefaultEventLoopPolicy, "uvloop": uvloop.EventLoopPo
 
 
 @contextmanager
-def cluster_on(loop: str, settings: Mapping[str, str] | None = None) -> Iterator[Cluster]:
-    cluster = Cluster(settings)
+def cluster_on(
+    loop: str, settings: Mapping[str, str] | None = None, *, data: str | None = None
+) -> Iterator[Cluster]:
+    cluster = Cluster(settings, data=data)
     asyncio.set_event_loop_policy(LOOPS[loop]())
     try:
         cluster.start()
@@ -41,11 +43,13 @@ def cluster(loop) -> Iterator[Cluster]:
 
 @pytest.fixture
 def start(loop) -> Iterator[Callable[..., Cluster]]:
-    """Start a node of the test's own, with the given settings."""
+    """Start a node of the test's own, with the given settings, in memory unless told where."""
     started: list[Cluster] = []
 
-    def start_cluster(settings: Mapping[str, str] | None = None) -> Cluster:
-        opened = cluster_on(loop, settings)
+    def start_cluster(
+        settings: Mapping[str, str] | None = None, *, data: str | None = None
+    ) -> Cluster:
+        opened = cluster_on(loop, settings, data=data)
         running = opened.__enter__()
         started.append(opened)
         return running

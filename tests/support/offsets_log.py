@@ -28,6 +28,7 @@ from drumbeat.protocol.apis.offset_delete import (
     OffsetDeleteRequestTopic,
 )
 from drumbeat.protocol.compiler import encoder
+from drumbeat.protocol.record_batch import HEADER_BYTES
 from drumbeat.protocol.records import (
     BatchOptions,
     ControlRecordType,
@@ -228,8 +229,9 @@ class Interrupted:
     def start_offset(self) -> int:
         return self.log.start_offset
 
-    def batches_from(self, offset: int) -> Iterator[Any]:
-        for place, found in enumerate(self.log.batches_from(offset)):
+    def chunks_from(self, offset: int) -> Iterator[bytes]:
+        chunks = self.log.chunks_from(offset, chunk_bytes=HEADER_BYTES)  # a batch in each
+        for place, found in enumerate(chunks):
             if place == self.after:
                 self.interrupt()
             yield found

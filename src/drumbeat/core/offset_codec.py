@@ -26,6 +26,8 @@ LEGACY_VERSIONS = range(1)  # of values under a legacy key
 _FLEXIBLE_VERSION = 4
 _EXPLICIT_EXPIRY_VERSION = 1
 
+PARTITION_BYTES = 4  # at the end of a key
+
 STRING_BYTES_MAX = 32_767  # the length of a string is an int16, in keys and in old values
 
 # Groups commit the same partitions over and over, so keys are remembered, both ways: 65,536 at
@@ -45,12 +47,12 @@ _V4_LAYOUTS = (
     struct.Struct(""),
     *(struct.Struct(f">hqiB{size}sq3s16s") for size in range(_V4_LENGTH_MAX)),
 )
-_TOPIC_ID_TAG = b"\x01\x00\x10"  # one tagged field: tag 0 of 16 bytes
+TOPIC_ID_TAG = b"\x01\x00\x10"  # one tagged field: tag 0 of 16 bytes
 
 # Bound once, because finding the method takes half as long as calling it.
 _PACK_V4 = tuple(layout.pack for layout in _V4_LAYOUTS)
 _UNPACK_V4 = tuple(layout.unpack for layout in _V4_LAYOUTS)
-_unpack_partition = _PARTITION.unpack_from
+_pack_partition, _unpack_partition = _PARTITION.pack, _PARTITION.unpack_from
 
 _KEY_PREFIX = _VERSION.pack(RecordType.OFFSET_COMMIT)
 _new = tuple.__new__
@@ -71,25 +73,26 @@ class OffsetCommitValue(NamedTuple):
     topic_id: Annotated[Uuid, V(4, tag=0)] = NULL_UUID
 
 
-def encode_offset_key(group_id: str, topic: str, partition: int) -> bytes:
-    if len(group_id) + len(topic) > KEY_CACHED_BYTES_MAX:
-        return _encode_key.__wrapped__(group_id, topic, partition)
-    return _encode_key(group_id, topic, partition)
-
-
-@lru_cache(KEYS_CACHED)
-def _encode_key(group_id: str, topic: str, partition: int) -> bytes:
-    return b"".join((_KEY_PREFIX, _string(group_id), _string(topic), _PARTITION.pack(partition)))
-
-
-def encode_offset_value(record: OffsetCommitRecord) -> bytes:
-    _, _, _, offset, leader_epoch, metadata, timestamp_ms, expire_ms, topic_id = record
+def encode_offset_commit(record: OffsetCommitRecord) -> tuple[bytes, bytes]:
+    group_id, topic, partition, offset, leader_epoch, metadata, at_ms, expire_ms, topic_id = record
+    key = encode_offset_key(group_id, topic, partition)
     data = metadata.encode()
     length = len(data) + 1
     if length > _V4_LENGTH_MAX or expire_ms != NO_EXPIRE_TIMESTAMP or topic_id == NULL_UUID:
-        return _encode_any(record)
+        return key, _encode_any(record)
     head = (_FLEXIBLE_VERSION, offset, leader_epoch, length)
-    return _PACK_V4[length](*head, data, timestamp_ms, _TOPIC_ID_TAG, topic_id)
+    return key, _PACK_V4[length](*head, data, at_ms, TOPIC_ID_TAG, topic_id)
+
+
+def encode_offset_key(group_id: str, topic: str, partition: int) -> bytes:
+    if len(group_id) + len(topic) > KEY_CACHED_BYTES_MAX:
+        return _encode_names.__wrapped__(group_id, topic) + _pack_partition(partition)
+    return _encode_names(group_id, topic) + _pack_partition(partition)
+
+
+@lru_cache(KEYS_CACHED)
+def _encode_names(group_id: str, topic: str) -> bytes:
+    return b"".join((_KEY_PREFIX, _string(group_id), _string(topic)))
 
 
 def decode_offset_commit(key: bytes, value: bytes) -> OffsetCommitRecord:
@@ -97,10 +100,10 @@ def decode_offset_commit(key: bytes, value: bytes) -> OffsetCommitRecord:
     try:
         unpack = _UNPACK_V4[value[_V4_LENGTH_AT]]
         version, offset, leader_epoch, _, metadata, timestamp_ms, tag, topic_id = unpack(value)
-        names = _names(key[:-4]) if len(key) <= KEY_CACHED_BYTES_MAX else None
-        if names is not None and version == _FLEXIBLE_VERSION and tag == _TOPIC_ID_TAG:
+        names = read_names(key[:-PARTITION_BYTES]) if len(key) <= KEY_CACHED_BYTES_MAX else None
+        if names is not None and version == _FLEXIBLE_VERSION and tag == TOPIC_ID_TAG:
             group_id, topic = names
-            (partition,) = _unpack_partition(key, len(key) - 4)
+            (partition,) = _unpack_partition(key, len(key) - PARTITION_BYTES)
             # fmt: off
             return _new(OffsetCommitRecord, (
                 group_id, topic, partition, offset, leader_epoch, metadata.decode(),
@@ -136,11 +139,14 @@ def decode_offset_value(key: OffsetKey, value: bytes, versions: range) -> Offset
 
 
 @lru_cache(KEYS_CACHED)
-def _names(prefix: bytes) -> tuple[str, str] | None:
-    """Group and topic of a key without its partition; None if they do not fill it exactly.
+def read_names(prefix: bytes) -> tuple[str, str] | None:
+    """Group and topic of a key without its partition.
 
+    None if the key is not an offset commit's, or if they do not fill it exactly.
     Both are interned: a million offsets share the names of a few hundred topics.
     """
+    if prefix[: _VERSION.size] != _KEY_PREFIX:
+        return None
     (group_bytes,) = _INT16.unpack_from(prefix, _VERSION.size)
     topic_at = _VERSION.size + 2 * _INT16.size + group_bytes
     (topic_bytes,) = _INT16.unpack_from(prefix, topic_at - _INT16.size)

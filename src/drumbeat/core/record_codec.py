@@ -21,8 +21,8 @@ from drumbeat.core.offset_codec import (
     decode_offset_commit,
     decode_offset_key,
     decode_offset_value,
+    encode_offset_commit,
     encode_offset_key,
-    encode_offset_value,
 )
 from drumbeat.core.records import (
     NO_REBALANCE_TIMEOUT,
@@ -80,7 +80,7 @@ class GroupMetadataValue(NamedTuple):
 def encode(record: Record) -> tuple[bytes, bytes | None]:
     """Key and value, byte for byte what Kafka 4.3 writes. RecordError if a string is too long."""
     if isinstance(record, OffsetCommitRecord):
-        return encode_offset_key(record[0], record[1], record[2]), encode_offset_value(record)
+        return encode_offset_commit(record)
     match record:
         case OffsetCommitTombstone():
             return encode_offset_key(*record), None

@@ -20,7 +20,7 @@ from drumbeat.core.records import (
     RecordType,
     UnknownRecord,
 )
-from drumbeat.core.state import CommittedOffset, Group, State
+from drumbeat.core.state import CommittedOffset, Group, Offsets, State, TopicPartition
 
 _SIMPLE_GROUP = Group()
 _new = tuple.__new__
@@ -62,6 +62,23 @@ def apply(state: State, record: Record, log_offset: int, producer_id: int = NO_P
     offsets[topic, partition] = _new(
         CommittedOffset, (offset, leader_epoch, metadata, at_ms, expire_ms, topic_id, log_offset)
     )
+
+
+def apply_offsets(
+    state: State, group_id: str, offsets: Offsets, producer_id: int = NO_PRODUCER_ID
+) -> None:
+    """The same for many offset commits of one group, in order; `offsets` is the state's from now.
+
+    This is how a load, which reads runs of such commits at a time, applies them.
+    """
+    if group_id not in state.groups:
+        state.groups[group_id] = _SIMPLE_GROUP
+    by_group = state.offsets
+    if producer_id != NO_PRODUCER_ID:
+        by_group = state.pending_offsets.setdefault(producer_id, {})
+    known = by_group.setdefault(group_id, offsets)
+    if known is not offsets:
+        known.update(offsets)
 
 
 def end_transaction(state: State, producer_id: int, is_committed: bool) -> None:
@@ -120,11 +137,7 @@ def _apply_offset_tombstone(state: State, record: OffsetCommitTombstone) -> None
             del state.pending_offsets[producer_id]
 
 
-def _remove(
-    by_group: dict[str, dict[tuple[str, int], CommittedOffset]],
-    group_id: str,
-    topic_partition: tuple[str, int],
-) -> None:
+def _remove(by_group: dict[str, Offsets], group_id: str, topic_partition: TopicPartition) -> None:
     offsets = by_group.get(group_id)
     if offsets is None:
         return

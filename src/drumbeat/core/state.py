@@ -51,6 +51,9 @@ class CommittedOffset(NamedTuple):
     log_offset: int = -1  # the later one in the log wins when a transaction commits
 
 
+Offsets: TypeAlias = dict[TopicPartition, CommittedOffset]
+
+
 @dataclass(slots=True)
 class State:
     """Groups by id; offsets by group; offsets of open transactions by producer id, then group.
@@ -60,7 +63,5 @@ class State:
     """
 
     groups: dict[str, Group] = field(default_factory=dict)
-    offsets: dict[str, dict[TopicPartition, CommittedOffset]] = field(default_factory=dict)
-    pending_offsets: dict[int, dict[str, dict[TopicPartition, CommittedOffset]]] = field(
-        default_factory=dict
-    )
+    offsets: dict[str, Offsets] = field(default_factory=dict)
+    pending_offsets: dict[int, dict[str, Offsets]] = field(default_factory=dict)

@@ -7,7 +7,7 @@ is read alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from drumbeat.log.files import read_exactly
@@ -20,6 +20,7 @@ from drumbeat.protocol.record_batch import (
     check_crc,
     iter_headers,
     read_header,
+    sound_end,
 )
 
 SCAN_CHUNK_BYTES: Final = 1 << 20
@@ -69,28 +70,45 @@ def read_batches(
 ) -> Iterator[LogBatch]:
     """Each batch from `position` to `end`, its checksum compared; raises BadBatch at the first
     byte that does not begin a whole and sound one."""
+    return split_chunks(read_chunks(fd, position, end, chunk_bytes=chunk_bytes))
+
+
+def read_chunks(
+    fd: int, position: int, end: int, *, chunk_bytes: int = SCAN_CHUNK_BYTES
+) -> Iterator[bytes]:
+    """The same batches, as many at a time as a chunk holds."""
     size = chunk_bytes
     while position < end:
         chunk = _chunk(fd, min(size, end - position), position)
-        consumed = 0
+        sound_bytes = sound_end(chunk)
+        if sound_bytes:
+            yield chunk[:sound_bytes]
+            size = chunk_bytes
+        else:
+            size = _size_of_first(chunk, position, end)
+        position += sound_bytes
+
+
+def split_chunks(chunks: Iterable[bytes]) -> Iterator[LogBatch]:
+    """The batches of chunks that hold whole ones."""
+    for chunk in chunks:
         view = memoryview(chunk)
-        try:
-            for at, header in iter_headers(chunk):
-                check_crc(chunk, at, header)
-                consumed = at + header.size
-                yield LogBatch(header, view[at:consumed])
-            size = chunk_bytes if consumed else _size_of_large(chunk, end - position)
-        except CorruptBatch as error:
-            raise BadBatch(position + consumed, str(error)) from None
-        position += consumed
+        for at, header in iter_headers(chunk):
+            yield LogBatch(header, view[at : at + header.size])
 
 
-def _size_of_large(chunk: bytes, available: int) -> int:
-    """The size of a first batch that a chunk did not hold, if the file does."""
-    header = read_header(chunk)
-    if header.size > available:
-        raise CorruptBatch(_cut_off(header, available))
-    return header.size
+def _size_of_first(chunk: bytes, position: int, end: int) -> int:
+    """The size of a batch that is larger than the chunk; raises BadBatch if it is not sound."""
+    header = _header(chunk, 0, position)
+    if position + header.size > end:
+        raise BadBatch(position, _cut_off(header, end - position))
+    if header.size > len(chunk):
+        return header.size
+    try:
+        check_crc(chunk, 0, header)
+    except CorruptBatch as error:
+        raise BadBatch(position, str(error)) from None
+    raise AssertionError("a sound batch was taken for another")
 
 
 def _cut_off(header: BatchHeader, available: int) -> str:

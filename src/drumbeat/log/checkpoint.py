@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NoReturn
 
 from drumbeat.log.errors import CorruptLog
@@ -32,9 +33,15 @@ def read_epochs(directory: str) -> list[EpochEntry] | None:
     if lines is None:
         return None
     try:
-        return [EpochEntry(*map(int, line.split(" "))) for line in lines]
+        entries = [EpochEntry(*map(int, line.split(" "))) for line in lines]
     except (ValueError, TypeError):
         _damaged(path, "an entry is not '<epoch> <start offset>'")
+    if any(min(entry) < 0 for entry in entries):
+        _damaged(path, "a number is negative")
+    for before, after in pairwise(entries):
+        if after.epoch <= before.epoch or after.start_offset <= before.start_offset:
+            _damaged(path, f"'{after.epoch} {after.start_offset}' does not follow the one before")
+    return entries
 
 
 def write_epochs(disk: Disk, directory: str, entries: Sequence[EpochEntry]) -> None:

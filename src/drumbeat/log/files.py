@@ -59,6 +59,8 @@ def sync_file(disk: Disk, fd: int) -> None:
 
 def write_all(disk: Disk, fd: int, buffers: Sequence[bytes | memoryview], position: int) -> None:
     """Write every byte, however few the system takes at a time."""
+    if len(buffers) == 1 and disk.write(fd, buffers, position) == len(buffers[0]):
+        return  # as nearly always
     for first in range(0, len(buffers), IOV_MAX):
         position = _write_group(disk, fd, buffers[first : first + IOV_MAX], position)
 

@@ -7,6 +7,7 @@ published state when a commit failed.
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
 
 from drumbeat.log.index import RELATIVE_OFFSET_MAX
@@ -15,6 +16,7 @@ from drumbeat.log.segment import Extent, Segment
 from drumbeat.protocol.record_batch import BatchHeader, assigned_prefix
 
 _PREFIX_BYTES = 16
+_new = tuple.__new__  # every commit makes one of each, and their constructors take longer
 
 
 class Growth(NamedTuple):
@@ -44,6 +46,7 @@ class GrowingSegment(Segment):
         self, directory: str, base_offset: int, settings: LogSettings, suffix: str = ""
     ) -> None:
         super().__init__(directory, base_offset, suffix)
+        self.directory_name = os.path.basename(directory)
         self.offset_index.hold()
         self.time_index.hold()
         self.is_closed = False
@@ -74,8 +77,11 @@ class GrowingSegment(Segment):
 
     def stage(self, batch: bytes, header: BatchHeader, base_offset: int, epoch: int) -> None:
         """Queue a batch with its place in the log; nothing is copied or written yet."""
-        self._pending.append(assigned_prefix(batch, base_offset, epoch))
-        self._pending.append(memoryview(batch)[_PREFIX_BYTES:])
+        if header.base_offset == base_offset and header.partition_leader_epoch == epoch:
+            self._pending.append(batch)
+        else:
+            self._pending.append(assigned_prefix(batch, base_offset, epoch))
+            self._pending.append(memoryview(batch)[_PREFIX_BYTES:])
         self.note(base_offset + header.last_offset_delta, header.max_timestamp, len(batch))
 
     def note(self, last_offset: int, max_timestamp: int, size: int) -> None:
@@ -111,7 +117,7 @@ class GrowingSegment(Segment):
         """Everything staged since the last time."""
         buffers, self._pending = self._pending, []
         position, self._taken_size = self._taken_size, self.size
-        return StagedWrite(self, position, buffers, self._growth(), self.is_closed)
+        return _new(StagedWrite, (self, position, buffers, self._growth(), self.is_closed))
 
     def publish(self, growth: Growth) -> None:
         self._published = growth
@@ -156,13 +162,10 @@ class GrowingSegment(Segment):
         self.is_closed = False
 
     def _growth(self) -> Growth:
-        extent = Extent(
-            self.size, self.next_offset, self._max_timestamp, self._max_timestamp_offset
-        )
-        return Growth(
-            extent,
-            self._first_timestamp,
-            self._bytes_since_index,
-            self.offset_index.size,
-            self.time_index.size,
-        )
+        extent = (self.size, self.next_offset, self._max_timestamp, self._max_timestamp_offset)
+        # fmt: off
+        return _new(Growth, (
+            _new(Extent, extent), self._first_timestamp, self._bytes_since_index,
+            self.offset_index.size, self.time_index.size,
+        ))
+        # fmt: on

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import struct
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from crc32c import crc32c
@@ -31,15 +31,17 @@ from drumbeat.log.files import (
 )
 
 FILE: Final = ".drumbeat-journal"
-FILE_BYTES: Final = 16 << 20
-ENTRY_BYTES_MAX: Final = 1 << 20
+FILE_BYTES: Final = 32 << 20
+JOINED_BYTES_MAX: Final = 64 << 10  # below this one copy is cheaper than many small writes
 
 _BLOCK: Final = 4096
 _GROWTH: Final = 1 << 20
 _MAGIC: Final = b"DRUMJRNL"
 _VERSION: Final = 1
 _FILE_HEADER = struct.Struct(">8sIQI")  # magic, version, generation, crc of what stands before
-_ENTRY_HEADER = struct.Struct(">IIQqqH")  # crc, data size, generation, base offset, position, name
+_CRC = struct.Struct(">I")
+_ENTRY_FIELDS = struct.Struct(">IQqqH")  # data size, generation, base offset, position, name size
+_ENTRY_HEADER = struct.Struct(">IIQqqH")  # the same behind their crc
 
 
 class Entry(NamedTuple):
@@ -48,7 +50,7 @@ class Entry(NamedTuple):
     directory: str  # a partition's, by name only
     base_offset: int
     position: int
-    data: bytes
+    buffers: Sequence[bytes | memoryview]
 
 
 class Journal:
@@ -70,17 +72,20 @@ class Journal:
             self._append(entries, descriptors)
 
     def _append(self, entries: Sequence[Entry], descriptors: Sequence[int]) -> None:
-        size = sum(encoded_size(entry) for entry in entries)
+        encoded = encode_entries(entries, self._generation)
+        size = sum(map(len, encoded))
         if self._fd is None or self._end + size > FILE_BYTES:
             self._checkpoint()
-        encoded = [encode_entry(entry, self._generation) for entry in entries]
+            encoded = encode_entries(entries, self._generation)
         fd = self._opened()
         self._allocate(fd, self._end + size)
-        write_all(self._disk, fd, [b"".join(encoded)], self._end)
+        if size <= JOINED_BYTES_MAX:
+            encoded = [b"".join(encoded)]
+        write_all(self._disk, fd, encoded, self._end)
         sync_file(self._disk, fd)
         self._end += size
         for entry, descriptor in zip(entries, descriptors, strict=True):
-            key = (entry.directory, entry.base_offset)
+            key = entry[:2]
             if key not in self._unsynced:
                 self._unsynced[key] = os.dup(descriptor)
 
@@ -153,7 +158,7 @@ class Journal:
 
 def encode_header(generation: int) -> bytes:
     fields = _FILE_HEADER.pack(_MAGIC, _VERSION, generation, 0)[:-4]
-    return fields + struct.pack(">I", crc32c(fields))
+    return fields + _CRC.pack(crc32c(fields))
 
 
 def read_generation(fd: int) -> int | None:
@@ -167,17 +172,18 @@ def read_generation(fd: int) -> int | None:
     return int(generation)
 
 
-def encoded_size(entry: Entry) -> int:
-    return _ENTRY_HEADER.size + len(entry.directory.encode()) + len(entry.data)
-
-
-def encode_entry(entry: Entry, generation: int) -> bytes:
-    name = entry.directory.encode()
-    header = _ENTRY_HEADER.pack(
-        0, len(entry.data), generation, entry.base_offset, entry.position, len(name)
-    )
-    rest = header[4:] + name + entry.data
-    return struct.pack(">I", crc32c(rest)) + rest
+def encode_entries(entries: Iterable[Entry], generation: int) -> list[bytes | memoryview]:
+    """In parts: the data is not copied."""
+    parts: list[bytes | memoryview] = []
+    for directory, base_offset, position, buffers in entries:
+        name = directory.encode()
+        size = sum(map(len, buffers))
+        fields = _ENTRY_FIELDS.pack(size, generation, base_offset, position, len(name)) + name
+        crc = crc32c(fields)
+        for buffer in buffers:
+            crc = crc32c(buffer, crc, gil_release_mode=0)
+        parts += (_CRC.pack(crc), fields, *buffers)
+    return parts
 
 
 def read_entries(fd: int) -> list[Entry]:
@@ -204,12 +210,22 @@ def _read_entry(data: bytes, position: int, generation: int) -> tuple[Entry, int
     if crc32c(memoryview(data)[position + 4 : end]) != crc:
         return None
     name = data[start : start + name_size].decode()
-    return Entry(name, base_offset, at, data[start + name_size : end]), end
+    return Entry(name, base_offset, at, (data[start + name_size : end],)), end
+
+
+def check_header(fd: int, path: str) -> None:
+    """Raises CorruptLog for a file that begins with anything but a journal's header, or nothing."""
+    beginning = read_exactly(fd, _FILE_HEADER.size, 0)
+    if len(beginning) == _FILE_HEADER.size and any(beginning) and read_generation(fd) is None:
+        found = "not the beginning of a journal"
+        raise CorruptLog(path, 0, found, "restore it, or move it away and lose what it alone holds")
 
 
 def has_entries(data_directory: str) -> bool:
+    path = os.path.join(data_directory, FILE)
     try:
-        with open_for_reading(os.path.join(data_directory, FILE)) as fd:
+        with open_for_reading(path) as fd:
+            check_header(fd, path)
             return bool(read_entries(fd))
     except FileNotFoundError:
         return False
@@ -222,6 +238,7 @@ def replay(disk: Disk, data_directory: str) -> int:
         return 0
     fd = disk.create(path)
     try:
+        check_header(fd, path)
         entries = read_entries(fd)
         _restore(disk, data_directory, entries)
         generation = read_generation(fd) or 0
@@ -251,7 +268,7 @@ def _restore_segment(disk: Disk, path: str, entries: Sequence[Entry]) -> None:
             if size < entry.position:
                 found = f"the file ends, but the journal continues it at {entry.position}"
                 raise CorruptLog(path, size, found, "restore the partition from a backup")
-            write_all(disk, fd, [entry.data], entry.position)
+            write_all(disk, fd, entry.buffers, entry.position)
         sync_file(disk, fd)
     finally:
         os.close(fd)

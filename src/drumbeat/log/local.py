@@ -19,6 +19,7 @@ from drumbeat.log.commit import Commit, CommitFailure, remove_segment, write_ind
 from drumbeat.log.epochs import EpochHistory
 from drumbeat.log.errors import AppendFailed, LogError, LogFull, OffsetOutOfRange
 from drumbeat.log.files import sync_directory
+from drumbeat.log.growing import StagedWrite
 from drumbeat.log.locks import is_directory_of
 from drumbeat.log.owned import OwnedLog
 from drumbeat.log.port import (
@@ -29,6 +30,7 @@ from drumbeat.log.port import (
     CompactionResult,
     LogBatch,
     LogSettings,
+    Records,
     TimestampOffset,
     TopicPartition,
 )
@@ -111,12 +113,11 @@ class LocalPartitionLog(OwnedLog):
         self._segments.restore()
 
     def _begin_commit(self) -> None:
-        commit = Commit(self._disk, self._segments.take())
-        self._rounds.enqueue(commit, lambda failure: self._end_commit(commit, failure))
+        self._rounds.enqueue(Commit(self._disk, self._segments.take(), self._end_commit))
 
-    def _end_commit(self, commit: Commit, failure: CommitFailure | None) -> None:
+    def _end_commit(self, writes: Sequence[StagedWrite], failure: CommitFailure | None) -> None:
         if failure is None:
-            self._segments.publish(commit.writes)
+            self._segments.publish(writes)
             self._commit_succeeded()
             return
         if not failure.is_harmless:
@@ -131,7 +132,7 @@ class LocalPartitionLog(OwnedLog):
 
     # Reading
 
-    def read(self, offset: int, bytes_max: int, *, whole_first_batch: bool = True) -> bytes:
+    def read(self, offset: int, bytes_max: int, *, whole_first_batch: bool = True) -> Records:
         self._check_readable(offset)
         if offset >= self._synced_offset:
             return b""
@@ -144,6 +145,12 @@ class LocalPartitionLog(OwnedLog):
         if offset >= self._synced_offset:
             return iter(())
         return self._segments.batches(offset, self._synced_offset, chunk_bytes=chunk_bytes)
+
+    def chunks_from(self, offset: int, *, chunk_bytes: int = LOAD_CHUNK_BYTES) -> Iterator[bytes]:
+        self._check_readable(offset)
+        if offset >= self._synced_offset:
+            return iter(())
+        return self._segments.chunks(offset, self._synced_offset, chunk_bytes=chunk_bytes)
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
         self._check_readable(self._start_offset)

@@ -10,14 +10,17 @@ from __future__ import annotations
 import fcntl
 import os
 
-from drumbeat.log.errors import LogHeld
+from drumbeat.log.errors import LogError, LogHeld
 from drumbeat.log.files import FILE_MODE
 from drumbeat.log.names import LOCK
 
 
 def lock_directory(path: str) -> int:
     """A descriptor that holds the directory until it is closed; raises LogHeld."""
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except NotADirectoryError:
+        raise LogError(f"{path}: not a directory; move it away") from None
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

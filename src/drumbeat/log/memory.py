@@ -143,6 +143,9 @@ class MemoryPartitionLog(OwnedLog):
         self._check_readable(offset)
         return self._partition.batches(offset, self._synced_offset)
 
+    def chunks_from(self, offset: int, *, chunk_bytes: int = LOAD_CHUNK_BYTES) -> Iterator[bytes]:
+        return (bytes(batch.data) for batch in self.batches_from(offset, chunk_bytes=chunk_bytes))
+
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
         self._check_readable(self.start_offset)
         return self._partition.offset_for_timestamp(timestamp)

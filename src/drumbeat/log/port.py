@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
+from drumbeat.log.file_records import FileRecords
 from drumbeat.protocol.record_batch import BatchHeader
 
 NO_TIMESTAMP: Final = -1
@@ -21,6 +22,9 @@ UNLIMITED: Final = -1
 
 LOAD_CHUNK_BYTES: Final = 1 << 20
 NEVER_MS: Final = 2**63 - 1
+
+# Whole batches, the last one perhaps cut off, to be sent as they are.
+Records: TypeAlias = bytes | FileRecords
 
 _DAY_MS = 24 * 60 * 60 * 1000
 
@@ -172,8 +176,8 @@ class PartitionLog(Protocol):
     ) -> None:
         """Call back on the event loop: with each new `synced_offset`, with each failed sync."""
 
-    def read(self, offset: int, bytes_max: int, *, whole_first_batch: bool = True) -> bytes:
-        """Synced bytes from the batch that holds `offset` on; the last batch may be cut off.
+    def read(self, offset: int, bytes_max: int, *, whole_first_batch: bool = True) -> Records:
+        """Synced records from the batch that holds `offset` on; the last batch may be cut off.
 
         A first batch larger than `bytes_max` is returned whole if so asked. Empty at the end.
         Raises OffsetOutOfRange, CorruptLog.
@@ -186,6 +190,9 @@ class PartitionLog(Protocol):
 
         May be read in another thread. What is compacted or appended meanwhile makes no difference.
         """
+
+    def chunks_from(self, offset: int, *, chunk_bytes: int = LOAD_CHUNK_BYTES) -> Iterator[bytes]:
+        """The same batches, end to end and several at a time, for readers who are in a hurry."""
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
         """The first record whose timestamp is at least `timestamp`."""

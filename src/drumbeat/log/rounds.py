@@ -1,27 +1,20 @@
 """Commits in rounds: what a turn of the event loop gathers goes to the disk together.
 
-Small commits of a round share one worker, one sync of the journal and one wake-up of the loop.
-Large ones, and those that end a segment, get a worker and a sync each and hold nobody up.
+Small commits of a round share one sync of the journal and one wake-up of the loop. The loop itself
+writes them to their segments, which only fills the page cache: a worker thread would have to fight
+the loop for the interpreter after every write, and that costs more than all else together. Large
+commits, and those that begin or end a segment, get a worker and a sync each and hold nobody up.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from drumbeat.log.commit import Commit, CommitFailure, descriptor
 from drumbeat.log.files import SyncError
 from drumbeat.log.journal import Entry, Journal
 from drumbeat.log.workers import Workers
-
-Ended = Callable[[CommitFailure | None], None]
-
-
-class _Asked(NamedTuple):
-    commit: Commit
-    ended: Ended
 
 
 class CommitRounds:
@@ -31,51 +24,60 @@ class CommitRounds:
         self.workers = workers
         self._journal = journal
         self._journal_error: OSError | None = None
-        self._gathered: list[_Asked] = []
+        self._gathered: list[Commit] = []
         self._is_running = False
         self._is_scheduled = False
 
-    def enqueue(self, commit: Commit, ended: Ended) -> None:
-        """Have `commit` made durable; `ended` is called on the loop."""
-        loop = asyncio.get_running_loop()
+    def enqueue(self, commit: Commit) -> None:
+        """Have `commit` made durable; it is told on the loop."""
         if self._journal is None or not commit.is_small:
-            self.workers.executor.submit(self._run_alone, _Asked(commit, ended), loop)
+            loop = asyncio.get_running_loop()
+            self.workers.executor.submit(self._run_alone, commit, loop)
             return
-        self._gathered.append(_Asked(commit, ended))
+        self._gathered.append(commit)
         if not self._is_running and not self._is_scheduled:
             # Not at once: whoever is served in this turn of the loop takes part.
             self._is_scheduled = True
-            loop.call_soon(self._start)
+            asyncio.get_running_loop().call_soon(self._start)
 
     def _start(self) -> None:
         self._is_scheduled = False
         if self._is_running or not self._gathered:
             return
         self._is_running = True
-        asked, self._gathered = self._gathered, []
+        commits, self._gathered = self._gathered, []
+        problems = [commit.try_write() for commit in commits]
         loop = asyncio.get_running_loop()
-        self.workers.executor.submit(self._run_round, asked, loop)
+        self.workers.executor.submit(self._run_round, commits, problems, loop)
 
-    def _end(self, asked: Sequence[_Asked], failures: Sequence[CommitFailure | None]) -> None:
+    def _end(self, commits: Sequence[Commit], failures: Sequence[CommitFailure | None]) -> None:
         self._is_running = False
         self._start()
-        for one, failure in zip(asked, failures, strict=True):
-            one.ended(failure)
+        for commit, failure in zip(commits, failures, strict=True):
+            commit.end(failure)
 
     # -- in a worker thread ----------------------------------------------------------------------
 
-    def _run_alone(self, asked: _Asked, loop: asyncio.AbstractEventLoop) -> None:
-        loop.call_soon_threadsafe(asked.ended, asked.commit.run())
+    def _run_alone(self, commit: Commit, loop: asyncio.AbstractEventLoop) -> None:
+        loop.call_soon_threadsafe(commit.end, commit.run())
 
-    def _run_round(self, asked: Sequence[_Asked], loop: asyncio.AbstractEventLoop) -> None:
-        failures = [one.commit.write(is_synced=False) for one in asked]
-        written = [place for place, failure in enumerate(failures) if failure is None]
+    def _run_round(
+        self,
+        commits: Sequence[Commit],
+        problems: Sequence[OSError | None],
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        failures = [
+            None if problem is None else commit.undo(problem)
+            for commit, problem in zip(commits, problems, strict=True)
+        ]
+        written = [place for place, problem in enumerate(problems) if problem is None]
         try:
-            self._journal_together([asked[place].commit for place in written])
+            self._journal_together([commits[place] for place in written])
         except OSError as error:
             for place in written:
-                failures[place] = self._without_journal(asked[place].commit, error)
-        loop.call_soon_threadsafe(self._end, asked, failures)
+                failures[place] = self._without_journal(commits[place], error)
+        loop.call_soon_threadsafe(self._end, commits, failures)
 
     def _journal_together(self, commits: Sequence[Commit]) -> None:
         assert self._journal is not None
@@ -85,13 +87,8 @@ class CommitRounds:
             raise self._journal_error
         writes = [commit.writes[0] for commit in commits]
         entries = [
-            Entry(
-                os.path.basename(os.path.dirname(write.segment.path)),
-                write.segment.base_offset,
-                write.position,
-                b"".join(write.buffers),
-            )
-            for write in writes
+            Entry(segment.directory_name, segment.base_offset, position, buffers)
+            for segment, position, buffers, _, _ in writes
         ]
         try:
             self._journal.append(entries, [descriptor(write.segment) for write in writes])

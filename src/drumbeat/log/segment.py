@@ -16,12 +16,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Final, NamedTuple
 
-from drumbeat.log.batches import BadBatch, read_batches, walk_headers
+from drumbeat.log.batches import BadBatch, read_chunks, split_chunks, walk_headers
 from drumbeat.log.errors import CorruptLog
+from drumbeat.log.file_records import FileRecords
 from drumbeat.log.files import Disk, read_exactly
 from drumbeat.log.index import OffsetIndex, TimeIndex
 from drumbeat.log.names import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, segment_stem
-from drumbeat.log.port import NO_TIMESTAMP, LogBatch, TimestampOffset
+from drumbeat.log.port import NO_TIMESTAMP, LogBatch, Records, TimestampOffset
 from drumbeat.log.survey import SurveyedBatch, read_control_type
 from drumbeat.protocol.record_batch import (
     HEADER_BYTES,
@@ -35,6 +36,8 @@ from drumbeat.protocol.records import ControlRecordType, Record, decode_records
 DAMAGE_ADVICE: Final = (
     "nothing was changed; restore the file from a copy, or move the partition's directory away"
 )
+# Below this a copy costs less than a descriptor, of which each answer may hold a few hundred.
+FILE_RECORDS_BYTES_MIN: Final = 128 << 10
 _DAMAGE_ERRNOS = frozenset({errno.EIO, errno.ENOENT})
 
 _logger = logging.getLogger(__name__)
@@ -107,19 +110,26 @@ class Segment:
         except FileNotFoundError:  # rolled, not yet created
             return NO_TIMESTAMP
 
-    def read(self, offset: int, bytes_max: int, *, whole_first_batch: bool) -> bytes | None:
-        """Bytes from the first batch that ends at or after `offset`; None if there is none."""
+    def read(self, offset: int, bytes_max: int, *, whole_first_batch: bool) -> Records | None:
+        """Records from the first batch that ends at or after `offset`; None if there is none."""
         with self._descriptor() as fd:
             found = self._locate(fd, offset)
             if found is None:
                 return None
             position, header = found
-            size = max(bytes_max, header.size) if whole_first_batch else bytes_max
-            return read_exactly(fd, min(size, self.extent.size - position), position)
+            wanted = max(bytes_max, header.size) if whole_first_batch else bytes_max
+            size = min(wanted, self.extent.size - position)
+            if size < FILE_RECORDS_BYTES_MIN:
+                return read_exactly(fd, size, position)
+            return FileRecords(os.dup(fd), position, size)
 
     def batches(self, offset: int, *, chunk_bytes: int) -> Iterator[LogBatch]:
         """Checked batches from the first that ends at or after `offset` on."""
-        end = self.extent.size
+        end_offset = self.extent.next_offset
+        return split_chunks(self.chunks(offset, end_offset, chunk_bytes=chunk_bytes))
+
+    def chunks(self, offset: int, end_offset: int, *, chunk_bytes: int) -> Iterator[bytes]:
+        """The same below `end_offset`, where some batch ends, as many at a time as fit a chunk."""
         # A descriptor of its own: the caller may pause here while the segment is closed.
         with reporting_damage(self.path):
             try:
@@ -129,9 +139,8 @@ class Segment:
                     return
                 raise
             try:
-                found = self._locate(fd, offset)
-                if found is not None:
-                    yield from read_batches(fd, found[0], end, chunk_bytes=chunk_bytes)
+                start, end = self._position(fd, offset), self._position(fd, end_offset)
+                yield from read_chunks(fd, start, end, chunk_bytes=chunk_bytes)
             finally:
                 os.close(fd)
 
@@ -212,6 +221,12 @@ class Segment:
             else:
                 with self._opened() as fd:
                     yield fd
+
+    def _position(self, fd: int, offset: int) -> int:
+        """Where the first batch begins that ends at or after `offset`; the end if there is none."""
+        size, next_offset, _, _ = self.extent
+        found = self._locate(fd, offset) if offset < next_offset else None
+        return size if found is None else found[0]
 
     def _locate(self, fd: int, offset: int) -> tuple[int, BatchHeader] | None:
         for position, header in self._walk(fd, offset):

@@ -9,8 +9,9 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
+from drumbeat.log.batches import split_chunks
 from drumbeat.log.growing import GrowingSegment, StagedWrite
-from drumbeat.log.port import UNDEFINED_EPOCH, LogBatch, LogSettings, TimestampOffset
+from drumbeat.log.port import UNDEFINED_EPOCH, LogBatch, LogSettings, Records, TimestampOffset
 from drumbeat.log.retention import SegmentSummary
 from drumbeat.log.segment import Segment
 from drumbeat.protocol.record_batch import BatchHeader
@@ -136,8 +137,8 @@ class Segments:
 
     # Reading
 
-    def read(self, offset: int, bytes_max: int, *, whole_first_batch: bool) -> bytes:
-        """Bytes from one segment: the one that holds the offset, or the next that holds any."""
+    def read(self, offset: int, bytes_max: int, *, whole_first_batch: bool) -> Records:
+        """Records of one segment: the one that holds the offset, or the next that holds any."""
         for segment in self._from(offset):
             data = segment.read(offset, bytes_max, whole_first_batch=whole_first_batch)
             if data is not None:
@@ -145,6 +146,9 @@ class Segments:
         return b""
 
     def batches(self, offset: int, end_offset: int, *, chunk_bytes: int) -> Iterator[LogBatch]:
+        return split_chunks(self.chunks(offset, end_offset, chunk_bytes=chunk_bytes))
+
+    def chunks(self, offset: int, end_offset: int, *, chunk_bytes: int) -> Iterator[bytes]:
         """From the segments of this moment to the end: half of an old log and half of a compacted
         one would show a record without the tombstone that removed it (KAFKA-19862)."""
         reader = object()
@@ -153,12 +157,10 @@ class Segments:
             segments = self._all[:]
             first = max(bisect_right(segments, offset, key=_base_offset) - 1, 0)
             for segment in segments[first:]:
-                if not segment.extent.size:
-                    continue  # rolled, and perhaps without a file yet
-                for batch in segment.batches(offset, chunk_bytes=chunk_bytes):
-                    if batch.header.base_offset >= end_offset:
-                        return
-                    yield batch
+                if segment.base_offset >= end_offset:
+                    return
+                if segment.extent.size:  # or else rolled, and perhaps without a file yet
+                    yield from segment.chunks(offset, end_offset, chunk_bytes=chunk_bytes)
         finally:
             self._readers.discard(reader)
 

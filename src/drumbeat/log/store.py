@@ -26,7 +26,12 @@ from drumbeat.log.journal import FILE, Journal, has_entries, replay
 from drumbeat.log.local import LocalPartitionLog
 from drumbeat.log.locks import DataDirectoryLock
 from drumbeat.log.metadata import read_topic_id
-from drumbeat.log.names import CLEAN_SHUTDOWN, directory_name, parse_directory_name
+from drumbeat.log.names import (
+    CLEAN_SHUTDOWN,
+    directory_name,
+    is_partition_file,
+    parse_directory_name,
+)
 from drumbeat.log.opening import OpenRequest, open_partition
 from drumbeat.log.port import Durability, LogSettings, TopicPartition
 from drumbeat.log.rounds import CommitRounds
@@ -94,6 +99,7 @@ class LocalStore:
             if replayed := replay(self._workers.disk, self._directory):
                 _logger.warning("%s: wrote %d journal entries again", self._directory, replayed)
             finish_deletions(self._directory)
+            self._tell_strangers()
             if self._take_clean_mark():
                 self._trusted.update(self.partitions())
         except BaseException:
@@ -108,6 +114,11 @@ class LocalStore:
                 "start one process that has the directory to itself, then stop it"
             )
 
+    def _tell_strangers(self) -> None:
+        for path in self._named_like_partitions():
+            if not _holds_partition(path) and os.listdir(path):
+                _logger.warning("%s: named like a partition, but none; left alone", path)
+
     def _take_clean_mark(self) -> bool:
         """Whether the last process closed in order; after this, only our own close says so."""
         try:
@@ -118,10 +129,15 @@ class LocalStore:
         return True
 
     def partitions(self) -> list[TopicPartition]:
+        """Directories with the name of a partition and something in them that belongs to one."""
+        found = self._named_like_partitions()
+        return sorted(tp for path, tp in found.items() if _holds_partition(path))
+
+    def _named_like_partitions(self) -> dict[str, TopicPartition]:
         with os.scandir(self._directory) as entries:
-            names = [entry.name for entry in entries if entry.is_dir()]
-        found = (parse_directory_name(name) for name in names)
-        return sorted(topic_partition for topic_partition in found if topic_partition is not None)
+            paths = [entry.path for entry in entries if entry.is_dir()]
+        parsed = ((path, parse_directory_name(os.path.basename(path))) for path in paths)
+        return {path: tp for path, tp in parsed if tp is not None}
 
     def topic_id(self, topic_partition: TopicPartition) -> str | None:
         return read_topic_id(self._path(topic_partition))
@@ -216,6 +232,13 @@ class LocalStore:
 
     async def _in_worker(self, function: Callable[..., T], *args: object) -> T:
         return await self._workers.run(self._directory, function, *args)
+
+
+def _holds_partition(path: str) -> bool:
+    try:
+        return any(map(is_partition_file, os.listdir(path)))
+    except FileNotFoundError:  # deleted meanwhile
+        return False
 
 
 async def _give_back(acquiring: asyncio.Future[LocalPartitionLog]) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from drumbeat.protocol.compiler import Decoder, Encoder, decoder, encoder
+from drumbeat.protocol.compiler import Decoder, Encoder, ResponseEncoder, decoder, encoder
 
 
 class Api(NamedTuple):
@@ -33,7 +33,7 @@ class Api(NamedTuple):
     def decode_response(self, version: int) -> Decoder:
         return decoder(self.response, version, self.is_flexible(version))
 
-    def encode_response(self, version: int) -> Encoder:
+    def encode_response(self, version: int) -> ResponseEncoder:
         return encoder(self.response, version, self.is_flexible(version))
 
 

@@ -10,9 +10,11 @@ from typing import Any
 
 from drumbeat.protocol.decoding import DecoderSource
 from drumbeat.protocol.encoding import EncoderSource
+from drumbeat.protocol.pieces import Pieces
 
 Decoder = Callable[[bytes, int], Any]  # (buffer, position) -> message; raises ProtocolError
 Encoder = Callable[[Any], bytes]  # message -> body
+ResponseEncoder = Callable[[Any], bytes | Pieces]  # ... whose records may not be in memory
 
 _compiled: dict[tuple[str, type[Any], int, bool], Any] = {}
 

@@ -8,20 +8,26 @@ import struct
 from itertools import starmap
 from typing import Any
 
+from drumbeat.protocol.pieces import join
 from drumbeat.protocol.schema import FIXED, Field, Type, fields_in, fields_of, tagged_in
 from drumbeat.protocol.source import Source
 from drumbeat.protocol.varint import encode_uvarint
 
 
 class EncoderSource(Source):
-    """Writes `function(message)`, which returns the bytes of its body."""
+    """Writes `function(message)`, which returns the bytes of its body.
+
+    Records may be given in another form that has a length. Then what returns is not bytes but
+    Pieces.
+    """
 
     def __init__(self, message: type[Any], version: int, is_flexible: bool) -> None:
         super().__init__(message, version, is_flexible)
-        self.names |= {"uvarint": encode_uvarint, "starmap": starmap}
+        self.names |= {"uvarint": encode_uvarint, "starmap": starmap, "join": join}
         self._run: list[
             tuple[str, str]
         ] = []  # fixed-width values not yet packed: (format, expression)
+        self._has_records = False
 
     def text(self) -> str:
         self.line("def function(message):")
@@ -34,7 +40,7 @@ class EncoderSource(Source):
             self.line("add = out.append")
             self._struct(self.message, "message")
             self._flush()
-            self.line("return b''.join(out)")
+            self.line("return join(out)" if self._has_records else "return b''.join(out)")
         return self.source()
 
     def _is_one_run(self, message: type[Any]) -> bool:
@@ -92,6 +98,7 @@ class EncoderSource(Source):
             self._nullable(may_be_null, variable, "i", lambda: self._array(kind, variable))
         else:
             is_string = kind.name == "string"
+            self._has_records |= kind.name == "records"
             self._nullable(
                 may_be_null,
                 variable,

@@ -33,6 +33,9 @@ class FrameDecoder:
     def feed(self, chunk: bytes | memoryview) -> list[bytes]:
         """The frames that `chunk` completes, without their lengths."""
         if not self._partial:
+            size = len(chunk) - LENGTH_BYTES
+            if 0 <= size <= self._frame_bytes_max and _length.unpack_from(chunk)[0] == size:
+                return [bytes(chunk[LENGTH_BYTES:])]  # one frame and nothing else, as usual
             frames, position = self._split(chunk)
             self._partial += chunk[position:]
             return frames
@@ -54,7 +57,7 @@ class FrameDecoder:
             stop = position + LENGTH_BYTES + size
             if stop > end:
                 break
-            frames.append(bytes(data[position + LENGTH_BYTES : stop]))
+            frames.append(bytes(memoryview(data)[position + LENGTH_BYTES : stop]))
             position = stop
         return frames, position
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from drumbeat.protocol.decoding import read_tags
 from drumbeat.protocol.errors import ProtocolError
 
+_new = tuple.__new__  # every request comes by here
 _request = struct.Struct(">hhih")
 _int32 = struct.Struct(">i")
 
@@ -37,7 +38,7 @@ def read_request_header(frame: bytes) -> tuple[RequestHeader, int]:
         client_id = frame[position:stop].decode()
     except UnicodeDecodeError:
         raise ProtocolError("client id is not UTF-8") from None
-    return RequestHeader(api_key, api_version, correlation_id, client_id), stop
+    return _new(RequestHeader, (api_key, api_version, correlation_id, client_id)), stop
 
 
 def skip_tags(frame: bytes, position: int) -> int:

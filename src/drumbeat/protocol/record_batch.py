@@ -18,6 +18,7 @@ from drumbeat.protocol.varint import Buffer
 HEADER_BYTES: Final = 61
 LOG_OVERHEAD: Final = 12  # base offset and batch length; the batch length counts what follows
 MAGIC: Final = 2
+NO_PRODUCER_ID: Final = -1
 NO_SEQUENCE: Final = -1
 
 CODEC_MASK: Final = 0x07
@@ -26,7 +27,8 @@ TRANSACTIONAL_FLAG: Final = 0x10
 CONTROL_FLAG: Final = 0x20
 DELETE_HORIZON_FLAG: Final = 0x40
 
-_CODEC_MAX = int(max(Codec))
+_CODECS = tuple(sorted(Codec))  # by number: calling the enum is slow
+_CODEC_MAX = len(_CODECS) - 1
 _SEQUENCE_MASK = 0x7FFF_FFFF
 _BATCH_LENGTH_MIN = HEADER_BYTES - LOG_OVERHEAD
 _BATCH_LENGTH_AT = 8
@@ -36,6 +38,13 @@ _ATTRIBUTES_AT = 21  # the checksum covers everything from here to the end of th
 _MAX_TIMESTAMP_AT = 35
 
 _HEADER = struct.Struct(">qiibIhiqqqhii")
+_unpack_header = _HEADER.unpack_from
+# Only what tells whether a batch is sound: length, magic, CRC, attributes, last delta, count.
+_unpack_soundness = struct.Struct(">8xi4xbIhi30xi").unpack_from
+_new = tuple.__new__  # whoever walks a log makes one header per batch
+# A checksum takes microseconds. Letting other threads run meanwhile means to fight them afterwards.
+_KEEP_GIL = 0
+_unpack_producer = struct.Struct(">8xi31xq").unpack_from  # batch length, producer id
 _PREFIX = struct.Struct(">qii")  # base offset, batch length, partition leader epoch
 _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
@@ -79,7 +88,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def codec(self) -> Codec:
-        return Codec(self.attributes & CODEC_MASK)
+        return _CODECS[self.attributes & CODEC_MASK]
 
     @property
     def is_log_append_time(self) -> bool:
@@ -118,9 +127,11 @@ def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
             f"{len(buffer) - position} bytes at position {position}; "
             f"a batch header takes {HEADER_BYTES}"
         )
-    header = BatchHeader._make(_HEADER.unpack_from(buffer, position))
-    if problem := _problem(header):
-        raise CorruptBatch(f"{problem} at position {position}")
+    header = _new(BatchHeader, _unpack_header(buffer, position))
+    _, length, _, magic, _, attributes, last_delta, _, _, _, _, _, count = header
+    is_sound = magic == MAGIC and length >= _BATCH_LENGTH_MIN and last_delta >= 0 <= count
+    if not is_sound or attributes & CODEC_MASK > _CODEC_MAX:
+        raise CorruptBatch(f"{_problem(header)} at position {position}")
     return header
 
 
@@ -132,12 +143,32 @@ def check_crc(buffer: Buffer, position: int, header: BatchHeader) -> None:
             f"batch of {header.size} bytes at position {position} "
             f"is cut off after {len(buffer) - position}"
         )
-    actual = crc32c(memoryview(buffer)[position + _ATTRIBUTES_AT : end])
+    actual = crc32c(memoryview(buffer)[position + _ATTRIBUTES_AT : end], 0, _KEEP_GIL)
     if actual != header.crc:
         raise CorruptBatch(
             f"CRC-32C of the batch at position {position} is {actual:#010x}; "
             f"its header says {header.crc:#010x}"
         )
+
+
+def sound_end(buffer: bytes) -> int:
+    """Where the whole and sound batches end with which `buffer` begins.
+
+    For whoever checks whole logs. The batch behind them is cut off, or `read_header` or `check_crc`
+    say what is wrong with it.
+    """
+    view = memoryview(buffer)
+    position, limit = 0, len(buffer)
+    while limit - position >= HEADER_BYTES:
+        length, magic, crc, attributes, last_delta, count = _unpack_soundness(buffer, position)
+        end = position + LOG_OVERHEAD + length
+        is_sound = magic == MAGIC and length >= _BATCH_LENGTH_MIN and last_delta >= 0 <= count
+        if not is_sound or attributes & CODEC_MASK > _CODEC_MAX or end > limit:
+            break
+        if crc32c(view[position + _ATTRIBUTES_AT : end], 0, _KEEP_GIL) != crc:
+            break
+        position = end
+    return position
 
 
 def iter_headers(
@@ -155,6 +186,16 @@ def iter_headers(
         yield position, header
         position += header.size
     _check_magic(buffer, position, limit)
+
+
+def iter_producer_headers(batches: bytes) -> Iterator[BatchHeader]:
+    """The headers of those batches that have a producer id; all must be whole and sound."""
+    position = 0
+    while position < len(batches):
+        length, producer_id = _unpack_producer(batches, position)
+        if producer_id != NO_PRODUCER_ID:
+            yield read_header(batches, position)
+        position += LOG_OVERHEAD + length
 
 
 def assigned_prefix(batch: Buffer, base_offset: int, leader_epoch: int) -> bytes:
@@ -197,18 +238,16 @@ def _check_magic(buffer: Buffer, position: int, end: int) -> None:
         raise CorruptBatch(f"{problem} at position {position}")
 
 
-def _problem(header: BatchHeader) -> str | None:
-    if header.magic != MAGIC:
-        return _magic_problem(header.magic)
+def _problem(header: BatchHeader) -> str:
+    if problem := _magic_problem(header.magic):
+        return problem
     if header.batch_length < _BATCH_LENGTH_MIN:
         return f"batch length {header.batch_length} below {_BATCH_LENGTH_MIN}"
     if header.last_offset_delta < 0:
         return f"negative last offset delta {header.last_offset_delta}"
     if header.record_count < 0:
         return f"negative record count {header.record_count}"
-    if header.attributes & CODEC_MASK > _CODEC_MAX:
-        return f"unknown compression codec {header.attributes & CODEC_MASK}"
-    return None
+    return f"unknown compression codec {header.attributes & CODEC_MASK}"
 
 
 def _magic_problem(magic: int) -> str | None:

@@ -111,15 +111,15 @@ def decode_rows(
     return rows
 
 
-def encode_batch(records: Sequence[Record], options: BatchOptions = PLAIN) -> bytes:
-    """A batch of `records`, whose offsets rise but may have gaps."""
+def encode_batch(records: Sequence[Row], options: BatchOptions = PLAIN) -> bytes:
+    """A batch of `records` (or rows of their fields), whose offsets rise but may have gaps."""
     if not records:
         raise ValueError("a record batch takes at least one record")
-    base_offset = records[0].offset if options.base_offset is None else options.base_offset
-    last_offset_delta = records[-1].offset - base_offset
+    first_offset, base_timestamp = records[0][:2]
+    base_offset = first_offset if options.base_offset is None else options.base_offset
+    last_offset_delta = records[-1][0] - base_offset
     if last_offset_delta > _INT32_MAX:
         raise ValueError(f"offsets of a batch span {last_offset_delta}; limit is {_INT32_MAX}")
-    base_timestamp = records[0].timestamp
     section = encode_rows(records, base_offset, base_timestamp)
     if options.codec is not Codec.NONE:
         section = compress(options.codec, section, options.compression_level)

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 from drumbeat.protocol.api import API_VERSIONS_KEY
 from drumbeat.protocol.apis import APIS
 from drumbeat.protocol.apis.api_versions import API as API_VERSIONS
-from drumbeat.protocol.compiler import Decoder, Encoder
+from drumbeat.protocol.compiler import Decoder, ResponseEncoder
 from drumbeat.protocol.errors import ProtocolError
 from drumbeat.protocol.header import read_request_header, skip_tags
+from drumbeat.protocol.pieces import Pieces
 from drumbeat.runtime.requests import NO_RESPONSE, Deferred, Request, Tasks
 
 Handler = Callable[..., Any]  # (broker, request, body) -> response | Deferred | NO_RESPONSE
@@ -22,21 +23,28 @@ Handler = Callable[..., Any]  # (broker, request, body) -> response | Deferred |
 _FRAME_START = struct.Struct(">ii")  # length, correlation id
 _FLEXIBLE_FRAME_START = struct.Struct(">iix")  # ... and no tagged fields
 
+_new = tuple.__new__  # every request comes by here, and a NamedTuple's constructor takes longer
+
 
 class Endpoint(NamedTuple):
     handler: Handler
     is_async: bool
     decode: Decoder
-    encode: Encoder
+    encode: ResponseEncoder
     has_request_tags: bool
     start: struct.Struct
 
 
 class Answer(NamedTuple):
-    """An answer still to come; `frame` encodes it when it is there."""
+    """An answer still to come."""
 
     deferred: Deferred
-    frame: Callable[[Any], bytes]
+    endpoint: Endpoint
+    correlation_id: int
+
+    def frame(self, response: Any) -> bytes | Pieces:
+        """The response frame, once it is there."""
+        return _frame(self.endpoint, self.correlation_id, response)
 
 
 class Dispatcher:
@@ -46,22 +54,23 @@ class Dispatcher:
         self._tasks = tasks
         self._endpoints: dict[tuple[int, int], Endpoint] = {}
 
-    def dispatch(self, frame: bytes, client_host: str) -> bytes | Answer | None:
+    def dispatch(self, frame: bytes, client_host: str) -> bytes | Pieces | Answer | None:
         """The response frame, or an Answer to wait for, or None where no response is due."""
         header, position = read_request_header(frame)
         api_key, api_version, correlation_id, client_id = header
         endpoint = self._endpoints.get((api_key, api_version))
         if endpoint is None:
             endpoint = self._make_endpoint(api_key, api_version)
-        if endpoint.has_request_tags:
+        handler, is_async, decode, _, has_request_tags, _ = endpoint
+        if has_request_tags:
             position = skip_tags(frame, position)
-        body = endpoint.decode(frame, position)
-        request = Request(api_key, api_version, client_id, client_host)
-        result = endpoint.handler(self._broker, request, body)
-        if endpoint.is_async:
+        body = decode(frame, position)
+        request = _new(Request, (api_key, api_version, client_id, client_host))
+        result = handler(self._broker, request, body)
+        if is_async:
             result = self._tasks.defer(result)
         if isinstance(result, Deferred):
-            return Answer(result, lambda response: _frame(endpoint, correlation_id, response))
+            return _new(Answer, (result, endpoint, correlation_id))
         if result is NO_RESPONSE:
             return None
         return _frame(endpoint, correlation_id, result)
@@ -104,7 +113,7 @@ class Dispatcher:
         )
 
 
-def _frame(endpoint: Endpoint, correlation_id: int, response: Any) -> bytes:
+def _frame(endpoint: Endpoint, correlation_id: int, response: Any) -> bytes | Pieces:
     body = endpoint.encode(response)
     start = endpoint.start
     return start.pack(start.size - 4 + len(body), correlation_id) + body

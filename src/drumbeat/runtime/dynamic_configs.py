@@ -11,12 +11,13 @@ from typing import Protocol
 from drumbeat.log.files import Disk, read_file, write_file_atomically
 from drumbeat.runtime.config import BrokerConfig
 from drumbeat.runtime.config.resolve import ConfigProblemsError, resolve
+from drumbeat.runtime.data_files import DataFileError
 
 FILE = "broker-configs.json"
 
 
-class DynamicConfigError(Exception):
-    """The stored configs cannot be used; the message names the file."""
+class DynamicConfigError(DataFileError):
+    """The stored configs cannot be used."""
 
 
 class DynamicConfigs(Protocol):

@@ -2,13 +2,16 @@
 
 from collections import deque
 from collections.abc import Callable
+from itertools import chain
 from typing import NamedTuple
 
 from drumbeat.log.port import PartitionLog
 from drumbeat.protocol.errors import ErrorCode
+from drumbeat.protocol.record_batch import iter_producer_headers
 from drumbeat.runtime.config import TopicConfig
 from drumbeat.runtime.producers import NO_PRODUCER_ID, Producers
 from drumbeat.runtime.record_validation import RefusedBatch, ValidBatch
+from drumbeat.runtime.topics import INTERNAL_TOPICS
 
 Synced = Callable[[Exception | None], None]  # called with what went wrong, or None
 
@@ -20,14 +23,22 @@ class AppendedBatch(NamedTuple):
 
 
 class Partition:
-    """Appends are visible to readers, and answered, once they are synced."""
+    """Appends are visible to readers, and answered, once they are synced.
+
+    Making one reads the log to learn of its producers, which is for a worker thread to do. Internal
+    topics are as good as never written with a producer id: theirs are read if that happens.
+    """
 
     def __init__(self, log: PartitionLog, config: TopicConfig) -> None:
         self.log = log
         self.config = config
-        self.producers = self._producers_of_log()
+        self.producers = Producers()
+        self._knows_producers = False
+        if log.topic_partition.topic not in INTERNAL_TOPICS:
+            self._read_producers()
         self._waiting: deque[tuple[int, Synced]] = deque()  # (offset to be synced, whom to tell)
         self._watchers: set[Callable[[], None]] = set()
+        self.on_failed: Callable[[Exception], None] | None = None  # for one who only reads, too
         log.listen(self._on_synced, self._on_failed)
 
     @property
@@ -60,6 +71,8 @@ class Partition:
         """Append once per sequence number; raises RefusedBatch."""
         header = batch.header
         if header.producer_id != NO_PRODUCER_ID:
+            if not self._knows_producers:
+                self._read_producers()
             if (earlier := self.producers.duplicate(header)) is not None:
                 # Kafka gives the batch's own time here, whatever the topic's timestamp type.
                 return AppendedBatch(
@@ -86,19 +99,24 @@ class Partition:
     def _on_synced(self, synced_offset: int) -> None:
         while self._waiting and self._waiting[0][0] <= synced_offset:
             self._waiting.popleft()[1](None)
-        for watcher in tuple(self._watchers):
-            watcher()
+        if self._watchers:
+            for watcher in tuple(self._watchers):
+                watcher()
 
     def _on_failed(self, problem: Exception) -> None:
         # What was not synced is gone, and with it the sequence numbers it carried.
-        self.producers = self._producers_of_log()
+        self.producers = Producers()
+        self._knows_producers = False
         waiting, self._waiting = self._waiting, deque()
         for _, tell in waiting:
             tell(problem)
+        if self.on_failed is not None:
+            self.on_failed(problem)
 
-    def _producers_of_log(self) -> Producers:
-        batches = self.log.batches_from(self.log.start_offset)
-        return Producers(batch.header for batch in batches)
+    def _read_producers(self) -> None:
+        chunks = self.log.chunks_from(self.log.start_offset)
+        self.producers = Producers(chain.from_iterable(map(iter_producer_headers, chunks)))
+        self._knows_producers = True
 
     # -- watching --------------------------------------------------------------------------------
 

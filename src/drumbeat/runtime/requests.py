@@ -15,7 +15,7 @@ class Request(NamedTuple):
     api_key: int
     api_version: int
     client_id: str | None
-    client_host: str
+    client_host: str  # in Java's form: /10.0.0.1
 
 
 Listener = Callable[[Any, Exception | None], None]
@@ -38,7 +38,7 @@ class Deferred:
 
     __slots__ = ("_listener", "_result", "mutes", "on_abandoned")
 
-    def __init__(self, *, mutes: bool) -> None:
+    def __init__(self, mutes: bool) -> None:
         self.mutes = mutes
         self.on_abandoned: Callable[[], None] | None = None  # called if the client goes away
         self._result: tuple[Any, Exception | None] | None = None

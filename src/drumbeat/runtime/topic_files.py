@@ -18,6 +18,7 @@ from drumbeat.log.files import (
 )
 from drumbeat.log.names import check_topic
 from drumbeat.log.port import LogStore, TopicPartition
+from drumbeat.runtime.data_files import DataFileError
 from drumbeat.runtime.entropy import new_topic_id, uuid_bytes, uuid_text
 from drumbeat.runtime.topics import Topic
 
@@ -26,8 +27,8 @@ SUFFIX = ".json"
 UNFINISHED = "unfinished"  # a longest topic name leaves no room for one more suffix
 
 
-class TopicFileError(Exception):
-    """A topic's file cannot be read; the message names it."""
+class TopicFileError(DataFileError):
+    """A topic's file cannot be read."""
 
 
 class FileTopicStore:
@@ -74,8 +75,9 @@ class FileTopicStore:
         return [file.removesuffix(SUFFIX) for file in files if file.endswith(SUFFIX)]
 
     def _read(self, name: str) -> Topic:
-        path = self._path(name)
+        path = os.path.join(self._folder, name + SUFFIX)
         try:
+            check_topic(name)
             told = json.loads(read_file(path) or b"")
             return Topic(
                 name=name,

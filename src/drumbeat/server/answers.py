@@ -2,6 +2,7 @@
 
 from collections import deque
 
+from drumbeat.protocol.pieces import Pieces, join
 from drumbeat.runtime.requests import Deferred
 
 PENDING_MAX = 100  # requests in progress
@@ -13,7 +14,7 @@ class Slot:
 
     __slots__ = ("deferred", "frame", "size")
 
-    def __init__(self, deferred: Deferred | None, frame: bytes | None, size: int) -> None:
+    def __init__(self, deferred: Deferred | None, frame: bytes | Pieces | None, size: int) -> None:
         self.deferred = deferred
         self.frame = frame  # the answer, once it is there
         self.size = size  # of the request while it is in progress, then of its answer
@@ -22,10 +23,10 @@ class Slot:
 class Answers:
     def __init__(self) -> None:
         self.slots: deque[Slot] = deque()  # one for each request in progress, and those behind it
-        self.ready: list[bytes] = []  # answers that can leave
+        self.ready: list[bytes | Pieces] = []  # answers that can leave
         self._pending_bytes = 0
 
-    def add(self, frame: bytes) -> None:
+    def add(self, frame: bytes | Pieces) -> None:
         """The answer to a request that took no time; it still waits for those before it."""
         if self.slots:
             self._append(Slot(None, frame, len(frame)))
@@ -38,7 +39,7 @@ class Answers:
         self._append(slot)
         return slot
 
-    def fill(self, slot: Slot, frame: bytes) -> None:
+    def fill(self, slot: Slot, frame: bytes | Pieces) -> None:
         """The answer for a place; it leaves with all that waited for it and for nothing else."""
         slot.frame = frame
         self._pending_bytes += len(frame) - slot.size
@@ -47,10 +48,10 @@ class Answers:
             self._pending_bytes -= self.slots.popleft().size
             self.ready.append(first)
 
-    def take(self) -> bytes:
-        """What can leave now, in one piece."""
+    def take(self) -> bytes | Pieces:
+        """What can leave now, all in one."""
         ready = self.ready
-        data = ready[0] if len(ready) == 1 else b"".join(ready)
+        data = ready[0] if len(ready) == 1 else join(ready)
         ready.clear()
         return data
 

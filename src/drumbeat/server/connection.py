@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 from drumbeat.protocol.errors import ProtocolError
 from drumbeat.protocol.frame import FrameDecoder
+from drumbeat.protocol.pieces import Pieces
 from drumbeat.runtime.dispatch import Answer, Dispatcher
 from drumbeat.runtime.requests import NO_RESPONSE
 from drumbeat.server.answers import Answers, Slot
+from drumbeat.server.sender import Sender
 
 if TYPE_CHECKING:
     from drumbeat.server.listener import Listener
 
 log = logging.getLogger(__name__)
 
-WRITE_BUFFER_BYTES_MAX = 1 << 20  # above this the peer is a slow reader
 TURN_MS_MAX = 5  # then the other connections have their requests handled
 LARGE_ANSWER_BYTES = 64 * 1024  # leaves at once: the peer may not read it, and more would pile up
 PEER_MS_MAX = 30_000  # to finish a frame that was begun, or to read the last answers
@@ -37,6 +38,7 @@ class Connection(asyncio.BufferedProtocol):
         self._frames: deque[bytes] = deque()  # received, not yet handled
         self._answers = Answers()
         self._transport: asyncio.Transport | None = None
+        self._sender: Sender | None = None
         self._is_reading = True
         self._is_write_paused = False
         self._is_closing = False
@@ -45,15 +47,17 @@ class Connection(asyncio.BufferedProtocol):
         self._unsent_bytes = 0  # when it was last asked whether the connection is idle
         self._peer_since_ms: int | None = None  # since when it is the peer's turn; see PEER_MS_MAX
         self.client_host = ""
+        self._java_host = "/"
 
     # -- asyncio's side --------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports have asyncio.Transport's methods without being one.
         transport = self._transport = cast("asyncio.Transport", transport)
-        transport.set_write_buffer_limits(high=WRITE_BUFFER_BYTES_MAX)
+        self._sender = Sender(transport)
         if peer := transport.get_extra_info("peername"):
             self.client_host = peer[0]
+            self._java_host = f"/{peer[0]}"
             self._name = f"{peer[0]}:{peer[1]}"
         self._active_ms = self._listener.now_ms()
         self._listener.admit(self)
@@ -95,6 +99,8 @@ class Connection(asyncio.BufferedProtocol):
         self._is_closing = True
         self._frames.clear()
         self._answers.abandon()
+        if self._sender is not None:
+            self._sender.clear()
         self._listener.forget(self)
 
     # -- requests --------------------------------------------------------------------------------
@@ -124,16 +130,16 @@ class Connection(asyncio.BufferedProtocol):
         return self._is_write_paused or self._is_closing or self._answers.blocks_next()
 
     def _handle(self, frame: bytes) -> None:
-        result = self._dispatcher.dispatch(frame, self.client_host)
-        if isinstance(result, bytes):
-            self._answers.add(result)
-            if len(result) >= LARGE_ANSWER_BYTES:
-                self._flush()
-        elif isinstance(result, Answer):
+        result = self._dispatcher.dispatch(frame, self._java_host)
+        if isinstance(result, Answer):
             slot = self._answers.reserve(result.deferred, len(frame))
             result.deferred.when_settled(
                 lambda response, problem: self._answered(slot, result, response, problem)
             )
+        elif result is not None:
+            self._answers.add(result)
+            if len(result) >= LARGE_ANSWER_BYTES:
+                self._flush()
 
     # -- answers ---------------------------------------------------------------------------------
 
@@ -160,9 +166,13 @@ class Connection(asyncio.BufferedProtocol):
         self._handle_frames()
 
     def _flush(self) -> None:
-        transport = self._transport
-        if self._answers.ready and transport is not None and not transport.is_closing():
-            transport.write(self._answers.take())
+        transport, sender = self._transport, self._sender
+        if transport is None or sender is None or transport.is_closing():
+            return
+        if self._answers.ready:
+            sender.send(self._answers.take())
+        else:
+            sender.resume()
 
     def _throttle(self) -> None:
         """Read on unless there is something to handle first.
@@ -173,6 +183,9 @@ class Connection(asyncio.BufferedProtocol):
         if self._is_closing:
             return
         unfinished = self._decoder.buffered_bytes
+        if not unfinished and not self._frames and self._is_reading:
+            self._peer_since_ms = None  # as nearly always
+            return
         if self._frames or (unfinished and self._is_blocked()):
             self._read(False)
             self._peer_since_ms = None
@@ -217,7 +230,8 @@ class Connection(asyncio.BufferedProtocol):
         self._flush()
         self._is_closing = True
         self._peer_since_ms = self._listener.now_ms()
-        if self._transport is not None:
+        if self._transport is not None and self._sender is not None:
+            self._sender.finish()
             self._transport.close()
 
     def abort(self) -> None:
@@ -229,7 +243,7 @@ class Connection(asyncio.BufferedProtocol):
         return self._name
 
 
-def _response_frame(answer: Answer, response: Any, problem: Exception | None) -> bytes:
+def _response_frame(answer: Answer, response: Any, problem: Exception | None) -> bytes | Pieces:
     if problem is not None:
         raise problem
     # A handler may find out late that none is due: Produce with acks=0 that opened a partition.

@@ -40,8 +40,10 @@ async def file_storage(config: BrokerConfig) -> Storage:
     data_dir = _absolute(config.log_dir)
     logs = LocalStore(data_dir)
     await logs.open()
+    producer_ids = FileProducerIds(data_dir)
     try:
         identity = load_identity(data_dir, config.node_id)
+        producer_ids.check()
     except BaseException:
         await logs.close()
         raise
@@ -49,7 +51,7 @@ async def file_storage(config: BrokerConfig) -> Storage:
         logs=logs,
         topics=FileTopicStore(data_dir, logs),
         identity=identity,
-        producer_ids=FileProducerIds(data_dir),
+        producer_ids=producer_ids,
         configs=FileDynamicConfigs(data_dir),
         directory=data_dir,
     )

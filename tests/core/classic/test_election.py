@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from drumbeat.core.java_hash import hash_map_order
+from drumbeat.protocol.java_hash import hash_map_order
 from support.coordinator import Coordinator
 from support.golden import answers
 from support.groups import Clients, protocols

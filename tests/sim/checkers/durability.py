@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from drumbeat.core.java_hash import partition_for
 from drumbeat.core.records import GroupMetadataTombstone, OffsetCommitRecord
 from drumbeat.core.records import Record as Fact
 from drumbeat.protocol.apis.delete_groups import DeleteGroupsRequest
 from drumbeat.protocol.apis.offset_commit import OffsetCommitRequest
 from drumbeat.protocol.apis.offset_fetch import OffsetFetchRequest
 from drumbeat.protocol.errors import ErrorCode
+from drumbeat.protocol.java_hash import partition_for
 from drumbeat.runtime.coordinator.shard import Shard
 from sim.history import Operation
 from sim.ledger import Commit, Entry, Ledger, commit_of

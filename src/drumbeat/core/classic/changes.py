@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from drumbeat.core import effects
-from drumbeat.core.classic.group import ClassicGroup
+from drumbeat.core.classic.group import NOBODY, ClassicGroup, with_member, without_member
 from drumbeat.core.classic.group_state import GroupState
 from drumbeat.core.classic.members import JoinedMember, restored_member
 from drumbeat.protocol.consumer_protocol import PROTOCOL_TYPE
@@ -49,11 +49,11 @@ def _count_protocols(group: ClassicGroup, member: JoinedMember, step: int) -> No
 
 
 def _pending_member_added(group: ClassicGroup, effect: effects.PendingMemberAdded) -> None:
-    group.pending_members.add(effect.member_id)
+    group.pending_members = with_member(group.pending_members, effect.member_id)
 
 
 def _pending_member_removed(group: ClassicGroup, effect: effects.PendingMemberRemoved) -> None:
-    group.pending_members.discard(effect.member_id)
+    group.pending_members = without_member(group.pending_members, effect.member_id)
 
 
 def _member_joined(group: ClassicGroup, effect: effects.MemberJoined) -> None:
@@ -65,8 +65,8 @@ def _member_joined(group: ClassicGroup, effect: effects.MemberJoined) -> None:
     if group.is_initial:
         group.new_member_added = True
     _add(group, effect.member)
-    group.new_members.add(member_id)
-    group.pending_members.discard(member_id)
+    group.new_members = with_member(group.new_members, member_id)
+    group.pending_members = without_member(group.pending_members, member_id)
 
 
 def _member_updated(group: ClassicGroup, effect: effects.MemberUpdated) -> None:
@@ -82,11 +82,10 @@ def _member_replaced(group: ClassicGroup, effect: effects.MemberReplaced) -> Non
     if old_id in group.assignments:
         group.assignments[new_id] = group.assignments.pop(old_id)
     if old_id in group.pending_sync:
-        group.pending_sync.remove(old_id)
-        group.pending_sync.add(new_id)
+        group.pending_sync = with_member(without_member(group.pending_sync, old_id), new_id)
     if group.leader == old_id:
         group.leader = new_id
-    group.new_members.discard(old_id)
+    group.new_members = without_member(group.new_members, old_id)
     group.joins.pop(old_id, None)
     group.syncs.pop(old_id, None)
 
@@ -99,8 +98,8 @@ def _members_removed(group: ClassicGroup, effect: effects.MembersRemoved) -> Non
         if instance_id is not None and group.static_members.get(instance_id) == member_id:
             del group.static_members[instance_id]
         group.assignments.pop(member_id, None)
-        group.new_members.discard(member_id)
-        group.pending_sync.discard(member_id)
+        group.new_members = without_member(group.new_members, member_id)
+        group.pending_sync = without_member(group.pending_sync, member_id)
         group.joins.pop(member_id, None)
         group.syncs.pop(member_id, None)
     group.leader = effect.leader
@@ -112,11 +111,11 @@ def _join_parked(group: ClassicGroup, effect: effects.JoinParked) -> None:
 
 def _sync_parked(group: ClassicGroup, effect: effects.SyncParked) -> None:
     group.syncs[effect.member_id] = effect.request
-    group.pending_sync.discard(effect.member_id)
+    group.pending_sync = without_member(group.pending_sync, effect.member_id)
 
 
 def _sync_received(group: ClassicGroup, effect: effects.SyncReceived) -> None:
-    group.pending_sync.discard(effect.member_id)
+    group.pending_sync = without_member(group.pending_sync, effect.member_id)
 
 
 def _rebalance_begun(group: ClassicGroup, effect: effects.RebalanceBegun) -> None:
@@ -124,7 +123,7 @@ def _rebalance_begun(group: ClassicGroup, effect: effects.RebalanceBegun) -> Non
     if group.state is GroupState.COMPLETING_REBALANCE:
         group.assignments.clear()
     group.syncs.clear()
-    group.pending_sync.clear()
+    group.pending_sync = NOBODY
     group.new_member_added = False
     group.is_join_armed = False
     group.rebalance_began_ms = effect.at_ms
@@ -144,7 +143,7 @@ def _join_phase_completed(group: ClassicGroup, effect: effects.JoinPhaseComplete
     group.leader = effect.leader
     group.subscribed_topics = effect.subscribed_topics
     group.joins.clear()
-    group.new_members.clear()
+    group.new_members = NOBODY
     group.pending_sync = set(group.members)
     _end_join_phase(group)
     group.transition_to(GroupState.COMPLETING_REBALANCE, effect.at_ms)

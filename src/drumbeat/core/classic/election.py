@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Set
 
 from drumbeat.core.classic.group import ClassicGroupView
 from drumbeat.core.classic.members import JoinedMember
-from drumbeat.core.java_hash import bucket, hash_map_order, table_size
+from drumbeat.protocol.java_hash import bucket, hash_map_order, table_size
 
 
 def in_map_order(

@@ -7,10 +7,29 @@ by the functions of `core.classic.changes`; everybody else sees a `ClassicGroupV
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from drumbeat.core.classic.group_state import VALID_PREVIOUS_STATES, GroupState
 from drumbeat.core.classic.members import JoinedMember, ParkedRequest
+
+# Most sets of member ids are empty most of the time, and an empty set is larger than a member: all
+# groups share the frozen one, and have a set of their own only while somebody is in it.
+MemberIds: TypeAlias = set[str] | frozenset[str]
+NOBODY: frozenset[str] = frozenset()
+
+
+def with_member(ids: MemberIds, member_id: str) -> MemberIds:
+    if isinstance(ids, frozenset):
+        return {member_id}
+    ids.add(member_id)
+    return ids
+
+
+def without_member(ids: MemberIds, member_id: str) -> MemberIds:
+    if isinstance(ids, frozenset):
+        return ids
+    ids.discard(member_id)
+    return ids or NOBODY
 
 
 class ClassicGroupView(Protocol):
@@ -111,9 +130,9 @@ class ClassicGroup:
         self.members: dict[str, JoinedMember] = {}  # in order of joining
         self.members_peak = 0  # decides how many buckets Kafka's HashMap of members would have
         self.static_members: dict[str, str] = {}  # group instance id -> member id
-        self.new_members: set[str] = set()  # not yet in any generation
-        self.pending_members: set[str] = set()  # ids handed out that have not joined
-        self.pending_sync: set[str] = set()  # members that owe this generation a SyncGroup
+        self.new_members: MemberIds = NOBODY  # not yet in any generation
+        self.pending_members: MemberIds = NOBODY  # ids handed out that have not joined
+        self.pending_sync: MemberIds = NOBODY  # members that owe this generation a SyncGroup
         self.joins: dict[str, ParkedRequest] = {}
         self.syncs: dict[str, ParkedRequest] = {}
         self.assignments: dict[str, bytes] = {}

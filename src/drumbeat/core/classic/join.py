@@ -13,10 +13,10 @@ from drumbeat.core.classic.members import JoinedMember, ParkedRequest, session_k
 from drumbeat.core.classic.replies import current_generation, join_error, member_list
 from drumbeat.core.draft import Draft
 from drumbeat.core.events import Cause, GroupEventType, Reason, client_reason, member_event
-from drumbeat.core.java_hash import java_hash
 from drumbeat.core.outcome import Context, Outcome, Settle
 from drumbeat.protocol.apis.join_group import JoinGroupRequest
 from drumbeat.protocol.errors import ErrorCode
+from drumbeat.protocol.java_hash import java_hash
 
 # A new member does not know its id yet and cannot send heartbeats, so until its first generation
 # this stands in for its session timeout. Kafka has no key for it either.

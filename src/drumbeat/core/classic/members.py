@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from drumbeat.core.deadline_keys import DeadlineKey, DeadlineKind
-from drumbeat.core.java_hash import java_hash
 from drumbeat.core.records import MemberMetadata
 from drumbeat.protocol.apis.join_group import JoinGroupRequestProtocol
+from drumbeat.protocol.java_hash import java_hash
 
 
 class ParkedRequest(NamedTuple):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
 
 from drumbeat.core.classic.group import ClassicGroupView
 from drumbeat.core.classic.members import JoinedMember
 from drumbeat.core.state import Group
 from drumbeat.protocol.consumer_protocol import PROTOCOL_TYPE, subscribed_topics
+
+_SHARED_SETS, _SHARED_TOPICS_MAX = 1_024, 16
 
 
 def topics_of(
@@ -16,14 +19,25 @@ def topics_of(
     """The topics of a new generation; None if the group coordinator cannot know."""
     if protocol_type != PROTOCOL_TYPE:
         return None
-    return subscribed_topics(member.metadata(protocol_name) for member in members)
+    return _shared(subscribed_topics(member.metadata(protocol_name) for member in members))
 
 
 def topics_of_durable(group: Group) -> frozenset[str] | None:
     """The same for a group as the log left it. One of consumers without members reads nothing."""
     if group.protocol_type != PROTOCOL_TYPE:
         return None
-    return subscribed_topics(member.subscription for member in group.members.values())
+    return _shared(subscribed_topics(member.subscription for member in group.members.values()))
+
+
+def _shared(topics: frozenset[str] | None) -> frozenset[str] | None:
+    """The equal set that another group has: the same few topics are read by many groups."""
+    is_small = topics is not None and len(topics) <= _SHARED_TOPICS_MAX
+    return _first_equal(topics) if is_small else topics
+
+
+@lru_cache(_SHARED_SETS)
+def _first_equal(topics: frozenset[str] | None) -> frozenset[str] | None:
+    return topics
 
 
 def is_subscribed(group: ClassicGroupView | None, topic: str) -> bool:

@@ -8,6 +8,7 @@ from drumbeat.core.events import EventField, GroupEvent, GroupEventType
 from drumbeat.core.offsets.removal import forget_group, group_tombstones
 from drumbeat.core.outcome import Context, Outcome
 from drumbeat.core.record_codec import BATCH_OVERHEAD_BYTES, RECORD_OVERHEAD_BYTES, encode
+from drumbeat.core.records import Record
 from drumbeat.core.session import View
 from drumbeat.protocol.apis.delete_groups import (
     DeletableGroupResult,
@@ -25,17 +26,27 @@ def delete_groups(view: View, context: Context, request: DeleteGroupsRequest) ->
     for group_id in dict.fromkeys(request.groups_names):
         error_code = _error(view, group_id)
         tombstones = [] if error_code else group_tombstones(view, group_id)
-        size = sum(RECORD_OVERHEAD_BYTES + len(encode(record)[0]) for record in tombstones)
-        if size > room:
+        room_left = _room_left(room, tombstones)
+        if room_left is None:
             error_code = ErrorCode.UNKNOWN_SERVER_ERROR
         elif tombstones:
-            room -= size
+            room = room_left
             draft.records.extend(tombstones)
             draft.effects.extend(forget_group(view, group_id))
             draft.events.append(_deleted(context, group_id, len(tombstones) - 1))
         results.append(DeletableGroupResult(group_id, error_code))
     draft.reply(context.request_id, DeleteGroupsResponse(results=tuple(results)))
     return draft.outcome()
+
+
+def _room_left(room: int, tombstones: list[Record]) -> int | None:
+    """What the batch can still take after these; None as soon as they turn out not to fit."""
+    for tombstone in tombstones:
+        key, _ = encode(tombstone)
+        room -= RECORD_OVERHEAD_BYTES + len(key)
+        if room < 0:
+            return None
+    return room
 
 
 def _error(view: View, group_id: str) -> ErrorCode:

@@ -37,6 +37,8 @@ from drumbeat.protocol.schema import NULL_UUID
 
 _TOPIC_IDS_SINCE = 10
 
+_new = tuple.__new__  # a commit makes four values per partition; their constructors take longer
+
 _Topic: TypeAlias = tuple[str, bytes]  # name and id as the request gives them; one is empty
 _Answers: TypeAlias = list[OffsetCommitResponsePartition]
 # A topic that exists, with those of its partitions that do: as asked for, name, id, partitions.
@@ -50,18 +52,19 @@ def offset_commit(view: View, context: Context, request: OffsetCommitRequest) ->
         _check_topic(context, topic, accepted, refused)
     if not accepted:
         return _outcome(context, merged(refused, ()))
-    group = view.live_groups.get(request.group_id)
+    group_id = request.group_id
+    group = view.live_groups.get(group_id)
     error = commit_refusal(view, context, group, request)
     if error is not None:
-        sender = (request.group_id, request.member_id, request.group_instance_id)
+        sender = (group_id, request.member_id, request.group_instance_id)
         events = fencing_events(context, error, *sender)
         return _outcome(context, merged(refused, _refusals(accepted, error)), events=events)
     effects = _session_effects(context, group, request.member_id)
     answers, records = _commit(context, request, accepted)
-    if not fits_one_batch(context.config, request.group_id, records):
+    if not fits_one_batch(context.config, group_id, records):
         answers = _refusals(accepted, ErrorCode.UNKNOWN_SERVER_ERROR)
         return _outcome(context, merged(refused, answers), effects=effects)
-    events = () if effects else reset_events(view, context, request.group_id, records)
+    events = () if effects else reset_events(view, context, group_id, records)
     return _outcome(context, merged(refused, answers), records, effects, events)
 
 
@@ -117,12 +120,12 @@ def _commit(
                 error = ErrorCode.OFFSET_METADATA_TOO_LARGE
                 answer.append(OffsetCommitResponsePartition(index, error))
                 continue
-            answer.append(OffsetCommitResponsePartition(index))
+            answer.append(_new(OffsetCommitResponsePartition, (index, 0)))
             # fmt: off
-            records.append(OffsetCommitRecord(
+            records.append(_new(OffsetCommitRecord, (
                 group_id, name, index, offset, leader_epoch, metadata or "",
                 now_ms, expire_ms, stored_id,
-            ))
+            )))
             # fmt: on
         answers.append((asked, answer))
     return answers, records
@@ -135,7 +138,8 @@ def _session_effects(
     member = None if group is None else group.members.get(member_id)
     if member is None:
         return ()
-    return (SetDeadline(member.session_key, context.now_ms + member.session_timeout_ms),)
+    at_ms = context.now_ms + member.session_timeout_ms
+    return (_new(SetDeadline, (member.session_key, at_ms)),)
 
 
 def _refusals(accepted: Iterable[_Accepted], error: ErrorCode) -> list[tuple[_Topic, _Answers]]:
@@ -155,9 +159,9 @@ def _outcome(
 ) -> Outcome:
     topics = tuple(
         [
-            OffsetCommitResponseTopic(name, topic_id, tuple(partitions))
+            _new(OffsetCommitResponseTopic, (name, topic_id, tuple(partitions)))
             for (name, topic_id), partitions in answers
         ]
     )
-    reply = Reply(context.request_id, OffsetCommitResponse(0, topics))
-    return Outcome(tuple(records), (reply,), effects, events)
+    reply = _new(Reply, (context.request_id, _new(OffsetCommitResponse, (0, topics))))
+    return _new(Outcome, (tuple(records), (reply,), effects, events, None))

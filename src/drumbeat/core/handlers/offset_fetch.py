@@ -18,6 +18,7 @@ from drumbeat.core.state import CommittedOffset, TopicPartition
 from drumbeat.protocol.apis.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
@@ -33,38 +34,48 @@ _SEVERAL_GROUPS_SINCE = 8
 _TOPIC_IDS_SINCE = 10
 _NO_OFFSET = -1
 
+_new = tuple.__new__  # an answer per partition; their constructors take longer
+
 _Offsets: TypeAlias = Mapping[TopicPartition, CommittedOffset]
 _Partitions: TypeAlias = Set[TopicPartition]
+_Answers: TypeAlias = tuple[OffsetFetchResponseTopics, ...]
 _NONE: _Offsets = {}
 
 
 def offset_fetch(view: View, context: Context, request: OffsetFetchRequest) -> Outcome:
+    group_id, single, several, require_stable = request
     if context.api_version >= _SEVERAL_GROUPS_SINCE:
         groups = tuple(
-            [_fetch(view, context, group, request.require_stable) for group in request.groups]
+            [
+                _new(
+                    OffsetFetchResponseGroup,
+                    (group[0], _fetch(view, context, group, require_stable), 0),
+                )
+                for group in several
+            ]
         )
-        return _outcome(context, OffsetFetchResponse(groups=groups))
-    asked = OffsetFetchRequestGroup(group_id=request.group_id, topics=_as_topics(request))
-    answer = _fetch(view, context, asked, request.require_stable)
-    return _outcome(context, OffsetFetchResponse(topics=_as_single(answer)))
+        return _outcome(context, (0, (), 0, groups))
+    asked = _new(OffsetFetchRequestGroup, (group_id, None, -1, _as_topics(single)))
+    topics = _fetch(view, context, asked, require_stable)
+    return _outcome(context, (0, _as_single(topics), 0, ()))
 
 
 def _fetch(
     view: View, context: Context, asked: OffsetFetchRequestGroup, require_stable: bool
-) -> OffsetFetchResponseGroup:
-    group_id = asked.group_id
+) -> _Answers:
+    group_id, topics = asked.group_id, asked.topics
     offsets = view.offsets.get(group_id, _NONE) if _is_known(view, group_id) else _NONE
     unstable: _Partitions = pending_partitions(view, group_id) if require_stable else frozenset()
-    if asked.topics is None:
-        topics = _all_topics(context, offsets, unstable)
-    else:
-        topics = _asked_topics(context, asked.topics, offsets, unstable)
-    return OffsetFetchResponseGroup(group_id, topics)
+    if topics is None:
+        return _all_topics(context, offsets, unstable)
+    return _asked_topics(context, topics, offsets, unstable)
 
 
 def _is_known(view: View, group_id: str) -> bool:
+    if group_id not in view.groups:
+        return False
     group = view.live_groups.get(group_id)
-    return group_id in view.groups and (group is None or group.state is not GroupState.DEAD)
+    return group is None or group.state is not GroupState.DEAD
 
 
 def _asked_topics(
@@ -72,7 +83,7 @@ def _asked_topics(
     asked: Iterable[OffsetFetchRequestTopics],
     offsets: _Offsets,
     unstable: _Partitions,
-) -> tuple[OffsetFetchResponseTopics, ...]:
+) -> _Answers:
     """Answers in the order of the request, topics of unknown id behind the others."""
     found: list[OffsetFetchResponseTopics] = []
     unknown: list[OffsetFetchResponseTopics] = []
@@ -85,13 +96,11 @@ def _asked_topics(
             unknown.append(OffsetFetchResponseTopics(name, topic_id, tuple(answers)))
             continue
         answers = [_answer((actual_name, index), topic_id, offsets, unstable) for index in indexes]
-        found.append(OffsetFetchResponseTopics(name, topic_id, tuple(answers)))
+        found.append(_new(OffsetFetchResponseTopics, (name, topic_id, tuple(answers))))
     return (*found, *unknown)
 
 
-def _all_topics(
-    context: Context, offsets: _Offsets, unstable: _Partitions
-) -> tuple[OffsetFetchResponseTopics, ...]:
+def _all_topics(context: Context, offsets: _Offsets, unstable: _Partitions) -> _Answers:
     """Every offset the group has committed. A topic that is gone has no id to be called by."""
     by_topic: dict[str, list[OffsetFetchResponsePartitions]] = {}
     for topic_partition in offsets:
@@ -111,19 +120,19 @@ def _answer(
     topic_partition: TopicPartition, topic_id: bytes, offsets: _Offsets, unstable: _Partitions
 ) -> OffsetFetchResponsePartitions:
     index = topic_partition[1]
-    if topic_partition in unstable:
+    if unstable and topic_partition in unstable:
         return _nothing(index, ErrorCode.UNSTABLE_OFFSET_COMMIT)
     known = offsets.get(topic_partition)
     if known is None or _is_of_another_topic(known, topic_id):
         return _nothing(index, ErrorCode.NONE)
-    return OffsetFetchResponsePartitions(
-        index, known.committed_offset, known.leader_epoch, known.metadata
-    )
+    return _new(OffsetFetchResponsePartitions, (index, *known[:3], 0))
 
 
 def _is_of_another_topic(known: CommittedOffset, topic_id: bytes) -> bool:
     """Committed to a topic of the same name that was deleted since; only ids can tell."""
-    return NULL_UUID not in (known.topic_id, topic_id) and known.topic_id != topic_id
+    if topic_id == NULL_UUID:
+        return False
+    return known.topic_id not in (NULL_UUID, topic_id)
 
 
 def _nothing(index: int, error: ErrorCode) -> OffsetFetchResponsePartitions:
@@ -133,24 +142,29 @@ def _nothing(index: int, error: ErrorCode) -> OffsetFetchResponsePartitions:
 # -- versions 1 to 7: one group, at the top level -------------------------------------------------
 
 
-def _as_topics(request: OffsetFetchRequest) -> tuple[OffsetFetchRequestTopics, ...] | None:
-    if request.topics is None:
+def _as_topics(
+    asked: Iterable[OffsetFetchRequestTopic] | None,
+) -> tuple[OffsetFetchRequestTopics, ...] | None:
+    if asked is None:
         return None
     return tuple(
-        [OffsetFetchRequestTopics(name, NULL_UUID, indexes) for name, indexes in request.topics]
+        [_new(OffsetFetchRequestTopics, (name, NULL_UUID, indexes)) for name, indexes in asked]
     )
 
 
-def _as_single(answer: OffsetFetchResponseGroup) -> tuple[OffsetFetchResponseTopic, ...]:
+def _as_single(topics: _Answers) -> tuple[OffsetFetchResponseTopic, ...]:
     return tuple(
         [
-            OffsetFetchResponseTopic(
-                topic.name, tuple([OffsetFetchResponsePartition(*p) for p in topic.partitions])
-            )
-            for topic in answer.topics
+            _new(OffsetFetchResponseTopic, (name, tuple([_as_partition(p) for p in partitions])))
+            for name, _, partitions in topics
         ]
     )
 
 
-def _outcome(context: Context, response: OffsetFetchResponse) -> Outcome:
-    return Outcome(replies=(Reply(context.request_id, response),))
+def _as_partition(answer: OffsetFetchResponsePartitions) -> OffsetFetchResponsePartition:
+    return _new(OffsetFetchResponsePartition, answer)
+
+
+def _outcome(context: Context, fields: tuple[object, ...]) -> Outcome:
+    reply = _new(Reply, (context.request_id, _new(OffsetFetchResponse, fields)))
+    return _new(Outcome, ((), (reply,), (), (), None))

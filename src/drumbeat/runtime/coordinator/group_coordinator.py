@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from drumbeat.core.config import GroupConfig
 from drumbeat.core.events import GroupEvent, GroupEventType
-from drumbeat.core.java_hash import partition_for
 from drumbeat.core.offsets.expiry import on_topics_deleted, sweep
 from drumbeat.log.errors import LogError, LogFull
 from drumbeat.protocol.compression import Codec
 from drumbeat.protocol.errors import ErrorCode
+from drumbeat.protocol.java_hash import partition_for
 from drumbeat.runtime.config import topic_config
 from drumbeat.runtime.coordinator.event_log import EventLog
 from drumbeat.runtime.coordinator.loader import UnreadableLog, load

@@ -1,17 +1,17 @@
 """A partition's log, read from its first batch to its last, becomes its durable state."""
 
 import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
 from typing import NamedTuple
 
 from drumbeat.core.control_records import ControlType, read_control_type
+from drumbeat.core.offset_chunks import OffsetChunk, read_offset_chunk
 from drumbeat.core.record_codec import decode
 from drumbeat.core.records import NO_PRODUCER_ID, RecordError, UnknownRecord
-from drumbeat.core.reducer import apply, end_transaction
+from drumbeat.core.reducer import apply, apply_offsets, end_transaction
 from drumbeat.core.state import State
-from drumbeat.log.port import LogBatch, PartitionLog
-from drumbeat.protocol.record_batch import CorruptBatch
+from drumbeat.log.port import PartitionLog
+from drumbeat.protocol.record_batch import CODEC_MASK, BatchHeader, CorruptBatch, read_header
 from drumbeat.protocol.records import decode_records, decode_rows
 
 
@@ -27,37 +27,56 @@ class Loaded(NamedTuple):
 
 def load(log: PartitionLog) -> Loaded:
     """Blocking; memory is bounded by the state, not the log. Raises UnreadableLog, CorruptLog."""
-    # Nothing that is loaded is garbage; looking for some would cost a third of the time.
-    with _no_garbage_collection():
+    with _no_garbage_collection:
         return _load(log)
 
 
 def _load(log: PartitionLog) -> Loaded:
     state = State()
     records = unknown = 0
-    for batch in log.batches_from(log.start_offset):
-        try:
-            unknown += _apply_batch(state, batch)
-        except (RecordError, CorruptBatch) as problem:
-            raise UnreadableLog(
-                f"{log.topic_partition}, batch at offset {batch.header.base_offset}: {problem}"
-            ) from problem
-        records += batch.header.record_count
+    for chunk in log.chunks_from(log.start_offset):
+        position = 0
+        while position < len(chunk):
+            commits = read_offset_chunk(chunk, position)
+            _apply_commits(state, commits)
+            records += commits.records
+            position = commits.end
+            if position == len(chunk):
+                break  # it held nothing else, as most do
+            header = read_header(chunk, position)
+            try:
+                unknown += _apply_batch(state, header, chunk[position : position + header.size])
+            except (RecordError, CorruptBatch) as problem:
+                raise UnreadableLog(
+                    f"{log.topic_partition}, batch at offset {header.base_offset}: {problem}"
+                ) from problem
+            records += header.record_count
+            position += header.size
     return Loaded(state, records, unknown)
 
 
-def _apply_batch(state: State, batch: LogBatch) -> int:
-    header = batch.header
+def _apply_commits(state: State, commits: OffsetChunk, producer_id: int = NO_PRODUCER_ID) -> None:
+    for group_id, offsets in commits.offsets.items():
+        apply_offsets(state, group_id, offsets, producer_id)
+
+
+def _apply_batch(state: State, header: BatchHeader, data: bytes) -> int:
+    """Returns how many of its records are of unknown types."""
     if header.is_control:
-        for record in decode_records(batch.data):
+        for record in decode_records(data):
             control_type = read_control_type(record.key)
             if control_type is not None:
                 is_committed = control_type is ControlType.COMMIT
                 end_transaction(state, header.producer_id, is_committed)
         return 0
     producer_id = header.producer_id if header.is_transactional else NO_PRODUCER_ID
+    if header.is_transactional and not header.attributes & CODEC_MASK:
+        commits = read_offset_chunk(data, 0, header.attributes)
+        if commits.end == len(data):
+            _apply_commits(state, commits, producer_id)
+            return 0
     unknown = 0
-    for log_offset, _timestamp, key, value, _headers in decode_rows(batch.data, header):
+    for log_offset, _timestamp, key, value, _headers in decode_rows(data, header):
         fact = decode(key, value)
         if type(fact) is UnknownRecord:
             unknown += 1
@@ -65,12 +84,32 @@ def _apply_batch(state: State, batch: LogBatch) -> int:
     return unknown
 
 
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
+class _GarbageCollection:
+    """Stands still while partitions are loaded, in whichever threads.
+
+    Nothing that is loaded is garbage, and looking for some would take longer than loading. What
+    was loaded goes to the oldest generation without having been looked at on the way there.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loads = 0
+        self._was_enabled = False
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._loads:
+                self._was_enabled = gc.isenabled()
+                gc.disable()
+            self._loads += 1
+
+    def __exit__(self, *problem: object) -> None:
+        with self._lock:
+            self._loads -= 1
+            if not self._loads and self._was_enabled:
+                gc.freeze()
+                gc.unfreeze()
+                gc.enable()
+
+
+_no_garbage_collection = _GarbageCollection()

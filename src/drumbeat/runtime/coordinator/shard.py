@@ -8,6 +8,7 @@ waits is sent away, and the coordinator may load it anew from what the log has.
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Iterable
 from enum import Enum, auto
 from typing import Any, NamedTuple
@@ -28,7 +29,7 @@ from drumbeat.log.errors import LogError
 from drumbeat.protocol.apis.join_group import API as JOIN_GROUP
 from drumbeat.protocol.compression import Codec
 from drumbeat.protocol.errors import ErrorCode
-from drumbeat.protocol.records import BatchOptions, Record, encode_batch
+from drumbeat.protocol.records import BatchOptions, encode_batch
 from drumbeat.runtime.clock import Clock
 from drumbeat.runtime.coordinator.refusals import refuse
 from drumbeat.runtime.coordinator.timers import Timers, Turns
@@ -36,6 +37,8 @@ from drumbeat.runtime.partition import Partition
 from drumbeat.runtime.requests import Deferred, Request
 
 log = logging.getLogger(__name__)
+
+_JOIN_GROUP = JOIN_GROUP.key
 
 
 class ShardState(Enum):
@@ -57,12 +60,11 @@ class Environment(NamedTuple):
     on_failed: Callable[["Shard", Exception], None]
 
 
-class _Waiting(NamedTuple):
-    """A request that has no answer yet, with what is needed to refuse it."""
+# A request that has no answer yet, with what is needed to refuse it.
+_Waiting = tuple[Request, Any, Deferred]
 
-    request: Request
-    body: Any
-    deferred: Deferred
+# Hot enough that the check of a NamedTuple's own constructor would show.
+_new = tuple.__new__
 
 
 class Shard:
@@ -71,14 +73,17 @@ class Shard:
         self.partition = partition
         self.state = ShardState.LOADING
         self._environment = environment
-        self._options = BatchOptions(codec=environment.codec, base_sequence=0)
+        self._options = BatchOptions(
+            codec=environment.codec, base_sequence=0, partition_leader_epoch=partition.log.epoch
+        )
         self._durable, self._session = State(), Session()
         self._view = view_of(self._durable, self._session)
         self._timers = Timers(self._session.deadlines)
         self._alarm: asyncio.TimerHandle | None = None
-        self._waiting: dict[int, _Waiting] = {}
-        self._immediate: dict[int, Any] = {}  # answers that are ready before anybody waits
+        self._waiting: dict[int, _Waiting] = {}  # by request id
+        self._unsynced: deque[tuple[int, tuple[Reply, ...]]] = deque()  # by offset to be synced
         self._request_id = 0
+        self._response: Any = None  # to the newest request, if it is there before anybody waits
         self._on_its_way = 0  # the request whose answer waits for nothing but the disk
 
     # -- coming and going ------------------------------------------------------------------------
@@ -88,6 +93,8 @@ class Shard:
         self._durable = durable
         self._view = view_of(self._durable, self._session)
         self.state = ShardState.ACTIVE
+        # A newer owner of the log must end this one even if nothing is being written.
+        self.partition.on_failed = self._fail
         context = self._context()
         for outcome in on_loaded(self._view, context):
             self._carry_out(context, outcome)
@@ -112,14 +119,16 @@ class Shard:
         self._request_id = request_id = self._request_id + 1
         context = self._context(request, request_id)
         self._carry_out(context, decide(self._view, context, body))
-        if request_id in self._immediate:
-            return self._immediate.pop(request_id)
+        response = self._response
+        if response is not None:
+            self._response = None
+            return response
         if self.state is not ShardState.ACTIVE:
             return refuse(request, body, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         # An answer that waits for the disk lets later requests of the connection go on; one that
         # waits for other members does not.
         deferred = Deferred(mutes=self._on_its_way != request_id)
-        self._waiting[request_id] = _Waiting(request, body, deferred)
+        self._waiting[request_id] = (request, body, deferred)
         return deferred
 
     def run(self, job: Callable[..., Iterable[Outcome]], *arguments: Any) -> Iterable[None]:
@@ -132,20 +141,17 @@ class Shard:
             yield
 
     def _context(self, request: Request | None = None, request_id: int = 0) -> Context:
-        environment = self._environment
+        clock, config, _, topics, _, new_id, _, _ = self._environment
         if request is None:
-            return Context(environment.clock.steady_ms(), environment.config, environment.topics)
-        is_join = request.api_key == JOIN_GROUP.key
-        return Context(
-            environment.clock.steady_ms(),
-            environment.config,
-            environment.topics,
-            request_id,
-            request.api_version,
-            request.client_id or "",
-            f"/{request.client_host}",
-            environment.new_id() if is_join else "",
-        )
+            return Context(clock.steady_ms(), config, topics)
+        api_key, api_version, client_id, client_host = request
+        own_id = new_id() if api_key == _JOIN_GROUP else ""
+        # fmt: off
+        return _new(Context, (
+            clock.steady_ms(), config, topics, request_id,
+            api_version, client_id or "", client_host, own_id,
+        ))
+        # fmt: on
 
     # -- outcomes --------------------------------------------------------------------------------
 
@@ -168,11 +174,11 @@ class Shard:
             outcome = settle(self._view, context, unsettled)
 
     def _append(self, context: Context, facts: tuple[Fact, ...]) -> bool:
-        records = [Record(delta, context.now_ms, *encode(fact)) for delta, fact in enumerate(facts)]
+        log = self.partition.log
+        offset, now_ms = log.end_offset, context.now_ms
+        rows = [(place, now_ms, *encode(fact), ()) for place, fact in enumerate(facts, offset)]
         try:
-            offset = self.partition.log.append(
-                encode_batch(records, self._options), expected=self.partition.log.end_offset
-            )
+            log.append(encode_batch(rows, self._options), expected=offset)
         except LogError as problem:
             self._fail(problem)
             return False
@@ -181,28 +187,34 @@ class Shard:
         return True
 
     def _answer(self, replies: tuple[Reply, ...]) -> None:
-        end_offset = self.partition.log.end_offset
-        if end_offset == self.partition.log.synced_offset:
+        log = self.partition.log
+        end_offset = log.end_offset
+        if end_offset == log.synced_offset:
             for reply in replies:
                 self._deliver(reply)
-        else:
-            if any(reply.request_id == self._request_id for reply in replies):
-                self._on_its_way = self._request_id
-            self.partition.when_synced(end_offset, lambda problem: self._synced(replies, problem))
+            return
+        for request_id, _ in replies:
+            if request_id == self._request_id:
+                self._on_its_way = request_id
+        self._unsynced.append((end_offset, replies))
+        self.partition.when_synced(end_offset, self._on_synced)
 
-    def _synced(self, replies: tuple[Reply, ...], problem: Exception | None) -> None:
+    def _on_synced(self, problem: Exception | None) -> None:
         if problem is not None:
             self._fail(problem)
             return
-        for reply in replies:
-            self._deliver(reply)
+        unsynced, synced_offset = self._unsynced, self.partition.log.synced_offset
+        while unsynced and unsynced[0][0] <= synced_offset:
+            for reply in unsynced.popleft()[1]:
+                self._deliver(reply)
 
     def _deliver(self, reply: Reply) -> None:
-        waiting = self._waiting.pop(reply.request_id, None)
+        request_id, response = reply
+        waiting = self._waiting.pop(request_id, None)
         if waiting is not None:
-            waiting.deferred.resolve(reply.response)
-        elif reply.request_id == self._request_id and self.state is ShardState.ACTIVE:
-            self._immediate[reply.request_id] = reply.response
+            waiting[2].resolve(response)
+        elif request_id == self._request_id and self.state is ShardState.ACTIVE:
+            self._response = response
 
     def _fail(self, problem: Exception) -> None:
         if self.state is ShardState.STOPPED:

@@ -2,16 +2,18 @@
 
 The table (`Session.deadlines`) is the truth. The index holds one entry per key, which is looked
 at again when its time has come: a heartbeat that moves a deadline into the future changes only
-the table, so it costs the same with one member and with a hundred thousand.
+the table, so it costs the same with one member and with a hundred thousand. Nor does clearing a
+deadline touch the index, which is made anew from the table when too much of it means nothing.
 """
 
 import asyncio
 from collections.abc import Iterator, Mapping
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 from drumbeat.core.deadline_keys import DeadlineKey
 
 EXPIRIES_PER_TURN = 20
+_STALE_ENTRIES_MIN = 32  # fewer than these are not worth the work
 
 
 class Timers:
@@ -50,6 +52,15 @@ class Timers:
     def _push(self, key: DeadlineKey, at_ms: int) -> None:
         self._indexed[key] = at_ms
         heappush(self._heap, (at_ms, key))
+        count = len(self._deadlines)
+        if len(self._heap) - count > max(_STALE_ENTRIES_MIN, count // 4):
+            self._index_anew()
+
+    def _index_anew(self) -> None:
+        """A rebalance leaves entries for minutes after its deadlines were cleared."""
+        self._indexed = dict(self._deadlines)
+        self._heap = [(at_ms, key) for key, at_ms in self._deadlines.items()]
+        heapify(self._heap)
 
 
 class Turns:

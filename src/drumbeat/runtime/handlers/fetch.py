@@ -7,9 +7,10 @@ send whole requests.
 import asyncio
 from itertools import groupby
 from operator import itemgetter
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, cast
 
 from drumbeat.log.errors import LogError, OffsetOutOfRange
+from drumbeat.log.port import Records
 from drumbeat.protocol.apis.fetch import (
     EpochEndOffset,
     FetchableTopicResponse,
@@ -167,7 +168,7 @@ def _read_partition(
         log_start_offset=partition.log.start_offset,
         diverging_epoch=diverging_epoch,
         aborted_transactions=None,
-        records=records,
+        records=cast("bytes", records),  # the encoder wants their length and no more
     )
 
 
@@ -182,7 +183,9 @@ def _diverging_epoch(partition: Partition, asked: FetchPartition) -> EpochEndOff
     return EpochEndOffset()
 
 
-def _records(partition: Partition, asked: FetchPartition, bytes_left: int, is_first: bool) -> bytes:
+def _records(
+    partition: Partition, asked: FetchPartition, bytes_left: int, is_first: bool
+) -> Records:
     """KIP-74: limits are exceeded by at most the first batch of the first partition with data."""
     bytes_max = max(0, min(asked.partition_max_bytes, bytes_left))
     return partition.log.read(asked.fetch_offset, bytes_max, whole_first_batch=is_first)

@@ -2,7 +2,13 @@
 
 import pytest
 
-from drumbeat.core.java_hash import hash_map_order, java_hash, partition_for, table_size
+from drumbeat.protocol.java_hash import (
+    hash_map_order,
+    java_hash,
+    java_text_order,
+    partition_for,
+    table_size,
+)
 
 PARTITIONS = [
     ("", 0),
@@ -44,3 +50,7 @@ def test_one_bucket_keeps_the_order_of_insertion():
     assert java_hash("Aa") == java_hash("BB")
     assert hash_map_order(["BB", "Aa"], 16) == ["BB", "Aa"]
     assert hash_map_order(["Aa", "BB"], 16) == ["Aa", "BB"]
+
+
+def test_strings_are_ordered_by_utf_16_unit():
+    assert sorted(["\uffee", "😀", "a", ""], key=java_text_order) == ["", "a", "😀", "\uffee"]

@@ -55,3 +55,8 @@ def bucket(h: int, size: int) -> int:
 def hash_map_order(keys: Iterable[str], size: int) -> list[str]:
     """Keys in the order a HashMap of `size` buckets iterates; `keys` in order of insertion."""
     return sorted(keys, key=lambda key: bucket(java_hash(key), size))
+
+
+def java_text_order(text: str) -> bytes:
+    """Sort key for Java's order of strings: by UTF-16 unit, not by code point."""
+    return text.encode("utf-16-be", "surrogatepass")

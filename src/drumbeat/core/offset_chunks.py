@@ -1,0 +1,259 @@
+"""Offset commits of many batches at once: how most records of a log are loaded.
+
+Nearly every commit has one of three forms, in which all lengths follow from two of them, the
+record's and the key's. So one struct takes it apart, and nothing is made of it but the committed
+offset: a quarter of what it takes to decode batch, record, key and value one after the other.
+Whatever has another form, or looks wrong, is left to the plain reader.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import product
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+from drumbeat.core.offset_codec import (
+    KEY_CACHED_BYTES_MAX,
+    PARTITION_BYTES,
+    TOPIC_ID_TAG,
+    read_names,
+)
+from drumbeat.core.records import NO_EXPIRE_TIMESTAMP
+from drumbeat.core.state import CommittedOffset, Offsets, TopicPartition
+from drumbeat.protocol.record_batch import HEADER_BYTES, LOG_OVERHEAD
+from drumbeat.protocol.schema import NULL_UUID
+from drumbeat.protocol.varint import MalformedVarint, encode_varint, read_varint, read_varlong
+
+_REMEMBERED_MAX = 65_536  # names, topics, topic ids, a topic's partitions
+_SHAPES_MAX = 2_048  # of each layout
+
+# Base offset, batch length, attributes, last offset delta, record count.
+_unpack_batch = struct.Struct(">qi9xhi30xi").unpack_from
+
+_MORE = 0x80  # set in a byte of a varint that is not its last
+_METADATA_BYTES_MAX = 126  # above, version 4 needs two bytes for the length
+_ATTRIBUTES_AND_TIMESTAMP_BYTES = 2
+_UUID_BYTES = 16
+_NO_HEADERS = b"\x00"
+_NO_TAGGED_FIELDS = b"\x00"
+_new = tuple.__new__
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class _Memo(dict[K, V]):
+    """What a function said, all forgotten when it gets too much: half the time of an LRU cache."""
+
+    def __init__(self, function: Callable[[K], V], size_max: int = _REMEMBERED_MAX) -> None:
+        self._function = function
+        self._size_max = size_max
+
+    def __missing__(self, key: K) -> V:
+        if len(self) >= self._size_max:
+            self.clear()
+        value = self[key] = self._function(key)
+        return value
+
+
+class OffsetChunk(NamedTuple):
+    """What consecutive batches say about each group; the later wins where two name a partition."""
+
+    offsets: dict[str, Offsets]
+    records: int
+    end: int  # of the last of these batches
+
+
+class _Form(NamedTuple):
+    """A way to write a value: version, offset, leader epoch, metadata, timestamp, and a tail."""
+
+    version: bytes
+    length_code: str  # of the metadata's length
+    length_surplus: int  # what it counts beside the metadata
+    tail_bytes: int  # tagged fields, and the headers that the record does not have
+
+
+_V3 = _Form(b"\x00\x03", "H", 0, len(_NO_HEADERS))
+_V4 = _Form(b"\x00\x04", "B", 1, len(_NO_TAGGED_FIELDS + _NO_HEADERS))
+_V4_WITH_ID = _V4._replace(tail_bytes=len(TOPIC_ID_TAG) + _UUID_BYTES + len(_NO_HEADERS))
+
+
+class _Shape(NamedTuple):
+    """How to take a record apart whose lengths are known."""
+
+    size: int
+    key_at: int
+    unpack: Callable[[bytes, int], tuple[Any, ...]]
+    value_head: bytes  # the value's length and version
+    metadata_length: int  # as it is written
+
+
+class _Layout(NamedTuple):
+    """How to read a record's beginning: length, timestamp and offset deltas, length of the key."""
+
+    unpack: Callable[[bytes, int], tuple[int, ...]]
+    deltas: Mapping[int, int]  # offset deltas by their bytes, read as one number
+    shapes: Mapping[int, _Shape | None]  # by the bytes of both lengths, read as one number
+
+
+# Where the next record begins, how many the batch has left, and the last one's offset delta.
+_Cursor: TypeAlias = tuple[int, int, int]
+
+
+def read_offset_chunk(chunk: bytes, position: int, attributes: int = 0) -> OffsetChunk:
+    """The batches from `position` on with nothing but commits in a usual form, perhaps none.
+
+    `chunk` is whole batches, checked. Only batches with these attributes are read, which must not
+    name a codec. The result may have commits of the batch behind these, up to what is not usual
+    there: whoever reads that batch applies them again, which changes nothing.
+    """
+    by_group: dict[str, Offsets] = {}
+    records, size, layout = 0, len(chunk), _USUAL_LAYOUT
+    try:
+        while position < size:
+            base_offset, length, found, last_delta, count = _unpack_batch(chunk, position)
+            if found != attributes:
+                break
+            end = position + LOG_OVERHEAD + length
+            cursor = (position + HEADER_BYTES, count, -1)
+            at, left, delta = _read_records(chunk, cursor, layout, base_offset, by_group)
+            while left and (other := _layout_at(chunk, at)) is not layout:
+                layout, cursor = other, (at, left, delta)
+                at, left, delta = _read_records(chunk, cursor, layout, base_offset, by_group)
+            if left or at != end or delta > last_delta:
+                break
+            position = end
+            records += count
+    except (LookupError, ValueError, struct.error):
+        pass  # nothing usual: the plain reader knows what it is
+    return OffsetChunk(by_group, records, position)
+
+
+def _read_records(
+    chunk: bytes, cursor: _Cursor, layout: _Layout, base_offset: int, by_group: dict[str, Offsets]
+) -> _Cursor:
+    """Read on until the batch has no record left, or the next one does not have this layout."""
+    at, left, previous = cursor
+    unpack_beginning, deltas, shapes = layout
+    last_key, partitions, offsets = b"", _NO_PARTITIONS, _NO_OFFSETS
+    while left:
+        record_length, timestamp_delta, delta_bytes, key_length = unpack_beginning(chunk, at)
+        shape = shapes[record_length << 16 | key_length]
+        delta = deltas.get(delta_bytes, -1)
+        if shape is None or delta <= previous or timestamp_delta & _MORE:
+            break
+        size, key_at, unpack, usual_head, usual_length = shape
+        # fmt: off
+        (
+            key, partition, value_head, offset, leader_epoch,
+            metadata_length, metadata, at_ms, tail,
+        ) = unpack(chunk, at + key_at)
+        # fmt: on
+        topic_id = _TOPIC_IDS[tail]
+        if topic_id is None or value_head != usual_head or metadata_length != usual_length:
+            break
+        if key != last_key:
+            names = _NAMES[key]
+            if names is None:
+                break
+            group_id, partitions = names
+            last_key = key
+            offsets = by_group.get(group_id) or by_group.setdefault(group_id, {})
+        # fmt: off
+        offsets[partitions[partition]] = _new(CommittedOffset, (
+            offset, leader_epoch, metadata.decode(), at_ms,
+            NO_EXPIRE_TIMESTAMP, topic_id, base_offset + delta,
+        ))
+        # fmt: on
+        at, left, previous = at + size, left - 1, delta
+    return at, left, previous
+
+
+def _layout_at(chunk: bytes, position: int) -> _Layout:
+    """The only layout that the record there can have; LookupError or ValueError if it has none."""
+    _, attributes_at = read_varint(chunk, position)
+    _, delta_at = read_varlong(chunk, attributes_at + 1)
+    _, key_length_at = read_varint(chunk, delta_at)
+    key_length, key_at = read_varint(chunk, key_length_at)
+    value_length, value_at = read_varint(chunk, key_at + key_length)
+    value = chunk[value_at : value_at + value_length]
+    form = _V3 if value.startswith(_V3.version) else _V4
+    if form is _V4 and value[-_UUID_BYTES - len(TOPIC_ID_TAG) :].startswith(TOPIC_ID_TAG):
+        form = _V4_WITH_ID
+    return _LAYOUTS[attributes_at - position, key_length_at - delta_at, form]
+
+
+def _shape(length_bytes: int, delta_bytes: int, form: _Form, lengths: int) -> _Shape | None:
+    """None if a record of these lengths cannot be a commit of this form."""
+    record_bytes, key_bytes = lengths >> 16, lengths & 0xFFFF
+    try:
+        record_length, length_end = read_varint(record_bytes.to_bytes(length_bytes, "big"), 0)
+        key_length, key_length_bytes = read_varint(key_bytes.to_bytes(2, "big"), 0)
+    except MalformedVarint:
+        return None
+    if length_end != length_bytes or not PARTITION_BYTES < key_length <= KEY_CACHED_BYTES_MAX:
+        return None
+    size = length_bytes + record_length
+    key_at = length_bytes + _ATTRIBUTES_AND_TIMESTAMP_BYTES + delta_bytes + key_length_bytes
+    value_end = size - len(_NO_HEADERS)
+    head = _value_head(value_end - key_at - key_length, form.version)
+    start = f">{key_length - PARTITION_BYTES}si{len(head)}sqi{form.length_code}"
+    metadata_bytes = size - key_at - struct.calcsize(f"{start}q{form.tail_bytes}s")
+    if not 0 <= metadata_bytes <= _METADATA_BYTES_MAX:
+        return None
+    layout = struct.Struct(f"{start}{metadata_bytes}sq{form.tail_bytes}s")
+    return _Shape(size, key_at, layout.unpack_from, head, metadata_bytes + form.length_surplus)
+
+
+def _value_head(size: int, version: bytes) -> bytes:
+    """Length and version of a value that takes so many bytes together with its length."""
+    length = encode_varint(size - 1)
+    return (length if len(length) == 1 else encode_varint(size - 2)) + version
+
+
+def _topic_id(tail: bytes) -> bytes | None:
+    """What the tail of a record says; None if there are headers or other tagged fields."""
+    if tail in (_NO_HEADERS, _NO_TAGGED_FIELDS + _NO_HEADERS):
+        return NULL_UUID
+    is_topic_id = tail.startswith(TOPIC_ID_TAG) and tail.endswith(_NO_HEADERS)
+    return tail[len(TOPIC_ID_TAG) : -len(_NO_HEADERS)] if is_topic_id else None
+
+
+def _group_and_partitions(key: bytes) -> tuple[str, _Memo[int, TopicPartition]] | None:
+    """What a key without its partition says: the group, and the topic's partitions."""
+    names = read_names.__wrapped__(key)
+    if names is None:
+        return None
+    group_id, topic = names
+    return group_id, _PARTITIONS[topic]
+
+
+def _partitions(topic: str) -> _Memo[int, TopicPartition]:
+    return _Memo(lambda partition: (topic, partition))
+
+
+# What a million offsets have in common they share: names, topic ids, keys of the state.
+_TOPIC_IDS = _Memo(_topic_id)
+_PARTITIONS = _Memo(_partitions)
+_NAMES = _Memo(_group_and_partitions)
+_NO_PARTITIONS, _NO_OFFSETS = _partitions(""), Offsets()
+
+# The length of a record and its offset delta take a byte or two: up to 8,191 records in a batch.
+_CODES = {1: "B", 2: "H"}
+_DELTAS = {  # the bytes of a varint, read as one number, to what they say
+    1: {delta << 1: delta for delta in range(64)},
+    2: {(delta << 1 & 0x7F | 0x80) << 8 | delta >> 6: delta for delta in range(64, 8_192)},
+}
+
+
+def _layout(length_bytes: int, delta_bytes: int, form: _Form) -> _Layout:
+    # A byte of attributes is skipped. The length of a key may be followed by the key's first byte.
+    beginning = struct.Struct(f">{_CODES[length_bytes]}xB{_CODES[delta_bytes]}H")
+    shapes = _Memo(partial(_shape, length_bytes, delta_bytes, form), _SHAPES_MAX)
+    return _Layout(beginning.unpack_from, _DELTAS[delta_bytes], shapes)
+
+
+_LAYOUTS = {key: _layout(*key) for key in product(_CODES, _CODES, (_V3, _V4, _V4_WITH_ID))}
+_USUAL_LAYOUT = _LAYOUTS[2, 1, _V4_WITH_ID]
