@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from drumbeat.core.java_hash import partition_for
 from drumbeat.protocol.apis import consumer_group_heartbeat
 from drumbeat.protocol.apis.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from drumbeat.protocol.errors import ErrorCode
+from drumbeat.protocol.java_hash import partition_for
 from drumbeat.protocol.record_batch import iter_headers
 from interop.kafka_jars import jars, run_tool
 from interop.oracle.brokers import OFFSETS_PARTITIONS, Drumbeat, Kafka

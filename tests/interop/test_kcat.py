@@ -9,6 +9,7 @@ from functools import cache
 import pytest
 
 from drumbeat.testing import Cluster
+from interop.availability import unavailable
 from support.data_topics import BASE_TIMESTAMP, Topic, create_topic, produce_to
 from support.data_topics import batch as record_batch
 from support.wire import Wire
@@ -44,7 +45,7 @@ def problem_with_kcat() -> str | None:
 @pytest.fixture(scope="module")
 def bootstrap_servers(tmp_path_factory):
     if (problem := problem_with_kcat()) is not None:
-        pytest.skip(problem)
+        unavailable(problem)
     with Cluster(data=str(tmp_path_factory.mktemp("cluster"))) as cluster:
         yield cluster.bootstrap_servers
 

@@ -7,7 +7,6 @@ from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
-from drumbeat.core.java_hash import partition_for
 from drumbeat.protocol.api import Api
 from drumbeat.protocol.apis import (
     create_topics,
@@ -35,6 +34,7 @@ from drumbeat.protocol.apis.join_group import JoinGroupRequest
 from drumbeat.protocol.apis.metadata import MetadataRequest, MetadataRequestTopic
 from drumbeat.protocol.apis.offset_fetch import OffsetFetchRequest
 from drumbeat.protocol.errors import ErrorCode
+from drumbeat.protocol.java_hash import partition_for
 from drumbeat.runtime.config import load_config
 from drumbeat.runtime.coordinator.group_coordinator import GroupCoordinator
 from drumbeat.runtime.coordinator.shard import Environment, Shard

@@ -66,7 +66,6 @@ _SIGNS: Mapping[str, Callable[[Signs, Any], Plain]] = {
     "batch_index_error_message": _text,
     "documentation": _text,
     "log_dir": _text,
-    "partition_size": _size,
     "total_bytes": _size,
     "usable_bytes": _size,
     "records": Signs.batches,
