@@ -1,0 +1,1 @@
+"""Brokers: connections, metadata, and which node to ask."""
