@@ -6,6 +6,7 @@ every append: that is the third system, shown beside the commits.
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import subprocess
@@ -78,7 +79,9 @@ class Broker:
         command = self.system.command(self.folder, self._port)
         with (self.folder / "output.log").open("ab") as output:
             self.started_at_s = time.monotonic()
-            self._process = subprocess.Popen(command, stdout=output, stderr=output)
+            self._process = subprocess.Popen(
+                command, stdout=output, stderr=output, env=_environment()
+            )
 
     def await_served(self) -> None:
         """Returns when the port is open."""
@@ -108,6 +111,11 @@ class Broker:
     def _is_open(self) -> bool:
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", self._port)) == 0
+
+
+def _environment() -> dict[str, str]:
+    """Ours, but Python may keep its bytecode, as it does where a package is installed."""
+    return {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
 
 
 @contextmanager

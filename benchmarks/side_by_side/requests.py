@@ -10,7 +10,6 @@ from typing import Any
 from benchmarks.side_by_side.brokers import Broker
 from benchmarks.side_by_side.generator import run_job
 from benchmarks.side_by_side.generator.seats import Seat, Seats
-from drumbeat.core.java_hash import partition_for
 from drumbeat.protocol.api import Api
 from drumbeat.protocol.apis import find_coordinator, offset_fetch
 from drumbeat.protocol.apis.find_coordinator import FindCoordinatorRequest
@@ -22,6 +21,7 @@ from drumbeat.protocol.apis.offset_commit import (
 )
 from drumbeat.protocol.apis.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from drumbeat.protocol.errors import ErrorCode
+from drumbeat.protocol.java_hash import partition_for
 from support.data_topics import create_topic
 from support.wire import Wire, request_frame
 
