@@ -15,7 +15,6 @@ NO_EXPIRE_TIMESTAMP = -1  # the offset expires by the broker's retention
 NO_LEADER_EPOCH = -1
 NO_STATE_TIMESTAMP = -1  # records written before KIP-211 do not say when the group changed
 NO_REBALANCE_TIMEOUT = -1  # a rebalance waits as long as the session lasts
-NO_PRODUCER_ID = -1
 
 
 class RecordType(IntEnum):

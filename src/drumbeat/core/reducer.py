@@ -8,7 +8,6 @@ not touch each other; nothing but the order of log offsets matters.
 from typing import assert_never
 
 from drumbeat.core.records import (
-    NO_PRODUCER_ID,
     NO_REBALANCE_TIMEOUT,
     GroupMetadataRecord,
     GroupMetadataTombstone,
@@ -21,6 +20,7 @@ from drumbeat.core.records import (
     UnknownRecord,
 )
 from drumbeat.core.state import CommittedOffset, Group, Offsets, State, TopicPartition
+from drumbeat.protocol.record_batch import NO_PRODUCER_ID
 
 _SIMPLE_GROUP = Group()
 _new = tuple.__new__

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Set
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from drumbeat.protocol.record_batch import BatchHeader
+from drumbeat.protocol.record_batch import NO_PRODUCER_ID, BatchHeader
 from drumbeat.protocol.records import ControlRecordType, control_record_type, decode_records
 from drumbeat.protocol.varint import Buffer
-
-NO_PRODUCER_ID: Final = -1
 
 
 class SurveyedBatch(NamedTuple):

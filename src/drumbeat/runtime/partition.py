@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from drumbeat.log.port import PartitionLog
 from drumbeat.protocol.errors import ErrorCode
-from drumbeat.protocol.record_batch import iter_producer_headers
+from drumbeat.protocol.record_batch import NO_PRODUCER_ID, iter_producer_headers
 from drumbeat.runtime.config import TopicConfig
-from drumbeat.runtime.producers import NO_PRODUCER_ID, Producers
+from drumbeat.runtime.producers import Producers
 from drumbeat.runtime.record_validation import RefusedBatch, ValidBatch
 from drumbeat.runtime.topics import INTERNAL_TOPICS
 

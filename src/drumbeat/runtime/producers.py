@@ -10,10 +10,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from drumbeat.protocol.errors import ErrorCode
-from drumbeat.protocol.record_batch import BatchHeader
+from drumbeat.protocol.record_batch import NO_PRODUCER_ID, BatchHeader
 
 REMEMBERED_BATCHES = 5
-NO_PRODUCER_ID = -1
 NO_PRODUCER_EPOCH = -1
 _SEQUENCE_MAX = 2**31 - 1
 

@@ -8,9 +8,9 @@ import pytest
 from drumbeat.client.consumer.handout import Handout
 from drumbeat.client.consumer.partition_state import OffsetReset, PartitionState
 from drumbeat.client.consumer.record_source import Reading, RecordSource
-from drumbeat.client.consumer.sampled import WINDOW_MS, Sampled
 from drumbeat.client.consumer.subscription_state import SubscriptionState
 from drumbeat.client.errors import IllegalStateError
+from drumbeat.client.sampled import WINDOW_MS, Sampled
 from drumbeat.client.values import OffsetAndMetadata, TopicPartition
 from drumbeat.protocol.apis.fetch import PartitionData
 from support.data_topics import batch

@@ -3,7 +3,8 @@
 import math
 
 from drumbeat.client.producer.batch import ProducerBatch
-from drumbeat.client.producer.metrics import WINDOW_MS, ProducerMetrics, Sampled
+from drumbeat.client.producer.metrics import ProducerMetrics
+from drumbeat.client.sampled import WINDOW_MS, Sampled
 from drumbeat.client.values import TopicPartition
 from drumbeat.protocol.compression import Codec
 
@@ -12,12 +13,13 @@ def test_samples_are_forgotten_after_two_windows():
     sampled = Sampled(now_ms=0)
     sampled.record(10, 0)
     sampled.record(30, WINDOW_MS)
-    assert (sampled.average, sampled.maximum, sampled.total) == (20, 30, 40)
+    assert (sampled.average(WINDOW_MS), sampled.maximum(WINDOW_MS)) == (20, 30)
     sampled.record(2, 2 * WINDOW_MS)
-    assert (sampled.average, sampled.maximum) == (16, 30)
+    assert (sampled.average(2 * WINDOW_MS), sampled.maximum(2 * WINDOW_MS)) == (16, 30)
+    assert sampled.all_time == 42
     assert sampled.rate(9 * WINDOW_MS) == 0
-    assert math.isnan(sampled.average)
-    assert math.isnan(sampled.maximum)
+    assert math.isnan(sampled.average(9 * WINDOW_MS))
+    assert math.isnan(sampled.maximum(9 * WINDOW_MS))
 
 
 def test_a_rate_is_per_second_over_at_least_a_window():

@@ -7,8 +7,8 @@ from typing import Final
 
 from drumbeat.client.clock import monotonic_ms
 from drumbeat.client.consumer.partition_state import PartitionState
-from drumbeat.client.consumer.sampled import Sampled
 from drumbeat.client.membership.machine import Membership
+from drumbeat.client.sampled import Sampled
 from drumbeat.client.values import ConsumerRecord
 from drumbeat.protocol.apis.fetch import FetchResponse
 

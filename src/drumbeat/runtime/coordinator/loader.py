@@ -7,11 +7,17 @@ from typing import NamedTuple
 from drumbeat.core.control_records import ControlType, read_control_type
 from drumbeat.core.offset_chunks import OffsetChunk, read_offset_chunk
 from drumbeat.core.record_codec import decode
-from drumbeat.core.records import NO_PRODUCER_ID, RecordError, UnknownRecord
+from drumbeat.core.records import RecordError, UnknownRecord
 from drumbeat.core.reducer import apply, apply_offsets, end_transaction
 from drumbeat.core.state import State
 from drumbeat.log.port import PartitionLog
-from drumbeat.protocol.record_batch import CODEC_MASK, BatchHeader, CorruptBatch, read_header
+from drumbeat.protocol.record_batch import (
+    CODEC_MASK,
+    NO_PRODUCER_ID,
+    BatchHeader,
+    CorruptBatch,
+    read_header,
+)
 from drumbeat.protocol.records import decode_records, decode_rows
 
 
