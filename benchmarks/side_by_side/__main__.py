@@ -17,6 +17,7 @@ from benchmarks.side_by_side.bench import FULL, QUICK, Bench
 from benchmarks.side_by_side.brokers import KAFKA, KAFKA_SYNCED, drumbeat, kafka, kafka_jars
 from benchmarks.side_by_side.machine import describe
 from benchmarks.side_by_side.phases import Systems, measure_all
+from benchmarks.side_by_side.plot import plot
 from benchmarks.side_by_side.processes import raise_descriptor_limit
 
 RESULTS = REPOSITORY / "benchmarks" / "results"
@@ -70,11 +71,6 @@ def _systems(folder: Path) -> Systems:
 
 
 def _plot(path: Path) -> None:
-    try:
-        from benchmarks.side_by_side.plot import plot
-    except ImportError as missing:
-        print(f"no plot: {missing}; pip install -r requirements/bench.txt")
-        return
     results, _ = report.read(path)
     plot(results, path.with_suffix(".png"))
     print(f"written: {path.with_suffix('.png').relative_to(REPOSITORY)}")
