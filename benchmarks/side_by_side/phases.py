@@ -51,7 +51,7 @@ def measure_all(bench: Bench, systems: Systems) -> None:
         _warm_requests(bench, brokers)
         _warm_rebalances(bench, brokers)
         _warm_data(bench, brokers)
-    if systems.commits_only:
+    if systems.commits_only and bench.plan.growth:
         with _brokers(bench, systems.commits_only, "synced") as brokers:
             _synced_commits(bench, brokers)
     _alone(bench, systems.main, "memory of groups", group_memory.measure)
@@ -84,7 +84,7 @@ def _warm_requests(bench: Bench, brokers: Sequence[Broker]) -> None:
         cases += [("heartbeats", count, 1) for count in bench.plan.connections if count != hundred]
         cases += [(load, hundred, 1) for load in GROWTH_LOADS]
     _loads(bench, brokers, cases)
-    for load in ("heartbeats", COMMITS):
+    for load in ("heartbeats", COMMITS) if bench.plan.growth else ():
         bench.say(f"warm: latency of {load} at half load")
         prepared = [group_requests.prepare(broker, load) for broker in brokers]
         for each in _interleaved(bench, prepared):
@@ -93,8 +93,7 @@ def _warm_requests(bench: Bench, brokers: Sequence[Broker]) -> None:
 
 def _synced_commits(bench: Bench, brokers: Sequence[Broker]) -> None:
     hundred = group_requests.CONNECTIONS
-    counts = bench.plan.connections if bench.plan.growth else (hundred,)
-    cases = [(COMMITS, count, 1) for count in counts]
+    cases = [(COMMITS, count, 1) for count in bench.plan.connections]
     _loads(bench, brokers, [*cases, ("commits x20", hundred, 1)])
 
 

@@ -11,6 +11,8 @@ from typer.core import TyperGroup
 VERBS = {
     "up": ("up", "Start a node and serve until stopped."),
     "demo": ("demo", "Watch a node at work: start, produce, consume, show."),
+    "pipeline": ("pipeline", "Turn the offsets log of a cluster into tables, on Spark."),
+    "history": ("history", "Ask those tables: who consumed what, when, and why it stopped."),
 }
 
 

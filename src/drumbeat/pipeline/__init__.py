@@ -1,0 +1,1 @@
+"""From `__consumer_offsets` to tables that people query: decoding, Spark sources, transforms."""

@@ -1,0 +1,135 @@
+"""Which files hold the history of a partition, and which offsets to take from each.
+
+Compaction moves what it supersedes to `history/`, all files of one compaction under the same time.
+Each offset is taken from the file that was superseded first, and from the live log if none was:
+before its first compaction a record stands where it was written, and every later file that covers
+its offset has it only if it was still the newest of its key. So the list is the log as written, as
+far back as the history reaches; beyond that it is what the oldest compaction kept.
+
+A file covers the offsets from its own base offset up to that of the next file of the same
+compaction; the last one, up to the end of its last batch; the last one of the live log, everything.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import groupby, pairwise
+from operator import attrgetter
+from typing import Final, NamedTuple
+
+from drumbeat.log.files import open_for_reading
+from drumbeat.log.history import history_files
+from drumbeat.log.names import parse_segment_name
+from drumbeat.pipeline.decode.errors import SegmentGone
+from drumbeat.pipeline.decode.stretches import read_end
+
+_OFFSET_MAX: Final = 2**63 - 1
+
+_logger = logging.getLogger(__name__)
+
+
+class SegmentFile(NamedTuple):
+    """A file, and the offsets to take from it: from `start_offset` to below `end_offset`."""
+
+    path: str
+    base_offset: int
+    start_offset: int
+    end_offset: int
+    superseded_ms: int | None = None  # None: part of the live log
+    inode: int = 0
+
+
+class _Found(NamedTuple):
+    path: str
+    base_offset: int
+    superseded_ms: int | None = None
+    inode: int = 0
+
+
+def segments_of(directory: str) -> list[SegmentFile]:
+    """Files and offset ranges that make up the partition in `directory`, in order of offsets.
+
+    No two ranges overlap. A file stands in the list as often as it has ranges of its own.
+    """
+    # In this order: a segment that retires meanwhile is seen twice, and never not at all.
+    live = _live_files(directory)
+    retired = [_Found(*file) for file in history_files(directory)]
+    compactions = groupby(retired, key=attrgetter("superseded_ms"))
+    segments: list[SegmentFile] = []
+    for files in (*(list(group) for _, group in compactions), live):
+        segments += list(_new_ranges(files, segments))
+        segments.sort(key=attrgetter("start_offset"))
+    return segments
+
+
+def _live_files(directory: str) -> list[_Found]:
+    with os.scandir(directory) as entries:
+        found = [
+            _Found(entry.path, base_offset, None, entry.inode())
+            for entry in entries
+            if (base_offset := parse_segment_name(entry.name)) is not None
+        ]
+    return sorted(found, key=attrgetter("base_offset"))
+
+
+def _new_ranges(files: Sequence[_Found], before: Sequence[SegmentFile]) -> Iterator[SegmentFile]:
+    """What the files of one compaction, or of the live log, cover and none before did."""
+    for file, following in pairwise([*files, None]):
+        assert file is not None  # only the last has nothing that follows
+        end = _end_offset(file) if following is None else following.base_offset
+        for new_range in _outside(file.base_offset, end, before):
+            yield SegmentFile(
+                file.path, file.base_offset, *new_range, file.superseded_ms, file.inode
+            )
+
+
+def _end_offset(last: _Found) -> int:
+    """Where the coverage of the last file ends. A file without a batch covers nothing."""
+    if last.superseded_ms is None:
+        return _OFFSET_MAX
+    with open_for_reading(last.path) as fd:
+        end = read_end(fd, last.base_offset)
+    if end.bad is not None:
+        _logger.warning(
+            "%s, byte %d: %s; offsets from %d on are taken from what compaction made of it",
+            *(last.path, end.position, end.bad.found, end.offset),
+        )
+    return end.offset
+
+
+def _outside(start: int, end: int, taken: Sequence[SegmentFile]) -> Iterator[tuple[int, int]]:
+    """The parts of a range that none of these, which are in order, takes."""
+    for segment in taken:
+        if segment.start_offset >= end:
+            break
+        if start < segment.start_offset:
+            yield start, segment.start_offset
+        start = max(start, segment.end_offset)
+    if start < end:
+        yield start, end
+
+
+@contextmanager
+def open_segment(segment: SegmentFile) -> Iterator[int]:
+    """A descriptor on the very file that was listed, wherever compaction has moved it meanwhile."""
+    with ExitStack() as stack:
+        for path in _candidates(segment):
+            try:
+                fd = stack.enter_context(open_for_reading(path))
+            except FileNotFoundError:
+                continue
+            if segment.superseded_ms is not None or os.fstat(fd).st_ino == segment.inode:
+                yield fd
+                return
+    raise SegmentGone(segment.path)
+
+
+def _candidates(segment: SegmentFile) -> Iterator[str]:
+    yield segment.path
+    if segment.superseded_ms is None:
+        for file in history_files(os.path.dirname(segment.path)):
+            if file.base_offset == segment.base_offset:
+                yield file.path

@@ -1,0 +1,1 @@
+"""What somebody should look at: findings, daily cost of groups, compaction and promises kept."""

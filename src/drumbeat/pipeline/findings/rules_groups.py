@@ -1,0 +1,204 @@
+"""Findings from the life of groups: storms, failed rebalances, flapping members, ghosts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any, ClassVar, Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from drumbeat.pipeline.findings.kinds import Finding, Kind
+from drumbeat.pipeline.findings.rule import Limits, Now, rows_of
+
+_EMPTY: Final = "Empty"
+
+
+def crowded(times: list[int], count: int, within_ms: int) -> Iterator[tuple[int, int, int]]:
+    """Stretches (first, last, how many) in which any `count` neighbours are `within_ms` apart."""
+    times = sorted(times)
+    first = last = -1
+    for at in range(count - 1, len(times)):
+        if times[at] - times[at - count + 1] > within_ms:
+            continue
+        if first >= 0 and at - count + 1 > last:
+            yield times[first], times[last], last - first + 1
+            first = -1
+        first = at - count + 1 if first < 0 else first
+        last = at
+    if first >= 0:
+        yield times[first], times[last], last - first + 1
+
+
+class Generations:
+    """Storms and failed rebalances."""
+
+    tables: ClassVar = frozenset({"group_generations"})
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._times: defaultdict[str, list[int]] = defaultdict(list)
+        self._failed: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+
+    def feed(self, _table: str, batch: pa.RecordBatch) -> None:
+        for group_id, append_ts, skipped in rows_of(batch, "group_id", "append_ts", "skipped"):
+            self._times[group_id].append(append_ts)
+            if skipped:
+                self._failed[group_id].append((append_ts, skipped))
+
+    def findings(self, _now: Now) -> Iterator[Finding]:
+        limits = self._limits
+        for group_id, times in self._times.items():
+            storms = crowded(times, limits.storm_generations + 1, limits.storm_ms)
+            for from_ts, to_ts, count in storms:
+                evidence = {"generations": count, "seconds": (to_ts - from_ts) / 1_000}
+                yield Finding(Kind.REBALANCE_STORM, group_id, group_id, from_ts, to_ts, evidence)
+        for group_id, failed in self._failed.items():
+            count = sum(skipped for _, skipped in failed)
+            span = (failed[0][0], failed[-1][0])
+            evidence = {"failed": count}
+            yield Finding(Kind.FAILED_REBALANCES, group_id, group_id, *span, evidence)
+
+
+class Flapping:
+    """The same client comes back again and again as a new member."""
+
+    tables: ClassVar = frozenset({"members"})
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._joins: defaultdict[tuple[str, str, str], dict[str, int]] = defaultdict(dict)
+
+    def feed(self, _table: str, batch: pa.RecordBatch) -> None:
+        names = ("group_id", "client_id", "client_host", "member_id", "joined_at")
+        for group_id, client_id, host, member_id, joined_at in rows_of(batch, *names):
+            self._joins[group_id, client_id, host][member_id] = joined_at
+
+    def findings(self, _now: Now) -> Iterator[Finding]:
+        limits = self._limits
+        for (group_id, client_id, host), joins in self._joins.items():
+            times = _separate(list(joins.values()))
+            flaps = crowded(times, limits.flapping_sessions, limits.flapping_ms)
+            for from_ts, to_ts, count in flaps:
+                evidence = {"sessions": count, "client_id": client_id, "client_host": host}
+                subject = f"{group_id}: {client_id} at {host}"
+                yield Finding(Kind.FLAPPING_MEMBER, group_id, subject, from_ts, to_ts, evidence)
+
+
+def _separate(joins: list[int]) -> list[int]:
+    """Several members of one client that join together are a crowd and not a flap."""
+    return sorted(set(joins))
+
+
+class _Life(NamedTuple):
+    """A group as its newest generation has it."""
+
+    state: str
+    since_ms: int
+    members: int
+    partitions: int
+
+
+class Lives:
+    """What a group is in the end: idle members, a topic nobody reads, nobody at all."""
+
+    tables: ClassVar = frozenset({"group_generations", "members", "offset_commits"})
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._lives: dict[str, _Life] = {}
+        self._present: defaultdict[str, dict[str, frozenset[str]]] = defaultdict(dict)
+        self._standing: defaultdict[str, dict[tuple[str, int], int]] = defaultdict(dict)
+
+    def feed(self, table: str, batch: pa.RecordBatch) -> None:
+        feeds = {
+            "group_generations": self._generations,
+            "members": self._members,
+            "offset_commits": self._commits,
+        }
+        feeds[table](batch)
+
+    def _generations(self, batch: pa.RecordBatch) -> None:
+        names = ("group_id", "state_after", "state_ts", "append_ts", "n_members", "partitions")
+        for group_id, state, state_ts, append_ts, members, partitions in rows_of(batch, *names):
+            since_ms = append_ts if state_ts is None else state_ts
+            self._lives[group_id] = _Life(state, since_ms, members, partitions)
+
+    def _members(self, batch: pa.RecordBatch) -> None:
+        names = ("group_id", "member_id", "left_at", "subscription")
+        for group_id, member_id, left_at, subscription in rows_of(batch, *names):
+            present = self._present[group_id]
+            if left_at is None:
+                present[member_id] = frozenset(subscription)
+            else:
+                present.pop(member_id, None)
+
+    def _commits(self, batch: pa.RecordBatch) -> None:
+        table = pa.table(batch)
+        is_standing = pc.is_valid(table["committed_offset"])
+        grouped = table.append_column("is_standing", is_standing)
+        places = grouped.group_by(["group_id", "topic", "partition"], use_threads=False)
+        last = places.aggregate([("append_ts", "max"), ("is_standing", "last")])
+        for group_id, topic, partition, at_ms, is_last_standing in zip(
+            *(column.to_pylist() for column in last.columns), strict=True
+        ):
+            if is_last_standing:
+                self._standing[group_id][topic, partition] = at_ms
+            else:
+                self._standing[group_id].pop((topic, partition), None)
+
+    def _topics(self, group_id: str) -> dict[str, int]:
+        """Topics in which the group has offsets, and when it last committed one."""
+        newest: dict[str, int] = {}
+        for (topic, _), at_ms in self._standing.get(group_id, {}).items():
+            newest[topic] = max(at_ms, newest.get(topic, at_ms))
+        return newest
+
+    def findings(self, now: Now) -> Iterator[Finding]:
+        for group_id, life in self._lives.items():
+            if 0 < life.partitions < life.members:
+                evidence = {"members": life.members, "partitions": life.partitions}
+                span = (life.since_ms, now.at_ms)
+                yield Finding(Kind.IDLE_MEMBERS, group_id, group_id, *span, evidence)
+            if life.state == _EMPTY:
+                yield from self._empty(group_id, life, now)
+            else:
+                yield from self._abandoned(group_id, now)
+        yield from self._forgotten(now)
+
+    def _empty(self, group_id: str, life: _Life, now: Now) -> Iterator[Finding]:
+        """Offsets expire when a group has been empty for the retention time."""
+        limits, topics = self._limits, self._topics(group_id)
+        if not topics:
+            return
+        last_ms = max(life.since_ms, *topics.values())
+        span = (last_ms, now.at_ms)
+        expires_ms = life.since_ms + limits.offsets_retention_ms
+        evidence: dict[str, Any] = {"empty_since": life.since_ms, "topics": sorted(topics)}
+        if now.at_ms - last_ms > limits.ghost_ms:
+            yield Finding(Kind.GHOST_GROUP, group_id, group_id, *span, evidence)
+        if now.at_ms >= expires_ms - limits.expiry_notice_ms:
+            expiry = {**evidence, "expires_at": expires_ms}
+            yield Finding(Kind.EXPIRY_SOON, group_id, group_id, *span, expiry)
+
+    def _abandoned(self, group_id: str, now: Now) -> Iterator[Finding]:
+        subscribed = frozenset[str]().union(*self._present[group_id].values())
+        if not subscribed:  # nothing is known of its members
+            return
+        for topic, last_ms in self._topics(group_id).items():
+            if topic not in subscribed:
+                subject = f"{group_id}: {topic}"
+                evidence = {"last_commit": last_ms, "subscribed": sorted(subscribed)}
+                span = (last_ms, now.at_ms)
+                yield Finding(Kind.ABANDONED_TOPIC, group_id, subject, *span, evidence)
+
+    def _forgotten(self, now: Now) -> Iterator[Finding]:
+        """Groups without members ever, whose owner no longer commits."""
+        for group_id in self._standing:
+            topics = self._topics(group_id)
+            last_ms = max(topics.values(), default=now.at_ms)
+            if group_id not in self._lives and now.at_ms - last_ms > self._limits.ghost_ms:
+                evidence = {"last_commit": last_ms, "topics": sorted(topics)}
+                span = (last_ms, now.at_ms)
+                yield Finding(Kind.GHOST_GROUP, group_id, group_id, *span, evidence)

@@ -1,0 +1,1 @@
+"""Questions to a warehouse, answered at once: DuckDB over its Parquet files, and replay by core."""

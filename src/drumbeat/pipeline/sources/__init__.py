@@ -1,0 +1,1 @@
+"""What Spark reads from and writes to: each file is one data source, or what it stands on."""

@@ -1,0 +1,78 @@
+"""`assignments`: who had which partition from when to when, one row per stretch of time."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from drumbeat.pipeline.tables.coverage import Coverage
+from drumbeat.pipeline.tables.group_changes import (
+    GroupChange,
+    GroupType,
+    Owner,
+    OwnershipChange,
+    TopicPartition,
+)
+from drumbeat.pipeline.tables.group_history import GroupHistory
+
+
+class _Open(NamedTuple):
+    """An ownership that lasts."""
+
+    log_offset: int
+    prev_log_offset: int
+    group_type: GroupType
+    owner: Owner
+    generation: int
+    valid_from: int
+
+
+class Assignments:
+    def __init__(self, coverage: Coverage, history: GroupHistory) -> None:
+        self._coverage = coverage
+        self._history = history
+        self._open: dict[tuple[str, TopicPartition], _Open] = {}
+
+    def on_change(self, change: GroupChange) -> list[dict[str, Any]]:
+        rows = []
+        for handover in change.ownership:
+            if handover.before != handover.after:
+                rows += self._hand_over(change, handover)
+        return rows
+
+    def open_rows(self) -> list[dict[str, Any]]:
+        through = self._coverage.last_offset
+        return [self._row(key, known, through, None) for key, known in self._open.items()]
+
+    def _hand_over(self, change: GroupChange, handover: OwnershipChange) -> list[dict[str, Any]]:
+        key = (change.group_id, (handover.topic, handover.partition))
+        known = self._open.pop(key, None)
+        if handover.after is not None:
+            self._open[key] = _Open(
+                log_offset=change.log_offset,
+                prev_log_offset=change.prev_log_offset,
+                group_type=change.group_type,
+                owner=handover.after,
+                generation=0 if change.after is None else change.after.generation_id,
+                valid_from=change.append_ts,
+            )
+        return [] if known is None else [self._row(key, known, change.log_offset, change.append_ts)]
+
+    def _row(
+        self, key: tuple[str, TopicPartition], known: _Open, through: int, valid_to: int | None
+    ) -> dict[str, Any]:
+        group_id, (topic, partition) = key
+        return {
+            "log_offset": known.log_offset,
+            "group_id": group_id,
+            "group_type": str(known.group_type),
+            "topic": self._history.topic_name(topic),
+            "topic_id": topic if isinstance(topic, bytes) else None,
+            "partition": partition,
+            "member_id": known.owner.member_id,
+            "client_id": known.owner.client_id,
+            "generation": known.generation,
+            "state": str(known.owner.state),
+            "valid_from": known.valid_from,
+            "valid_to": valid_to,
+            "complete": self._coverage.is_complete(known.prev_log_offset, through),
+        }

@@ -1,0 +1,140 @@
+"""`group_generations`: one row per generation of a classic group, or epoch of another."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from drumbeat.pipeline.tables.builder import NONE
+from drumbeat.pipeline.tables.coverage import Coverage
+from drumbeat.pipeline.tables.group_changes import (
+    Generation,
+    GroupChange,
+    GroupType,
+    TopicPartition,
+)
+from drumbeat.pipeline.tables.group_history import GroupHistory
+
+
+class _Open(NamedTuple):
+    """A generation that lasts."""
+
+    log_offset: int
+    group_type: GroupType
+    generation: Generation
+    prev_generation: int | None
+    append_ts: int
+    is_complete: bool
+    reconciled_ts: int | None = None
+    assigned: frozenset[TopicPartition] | None = None  # when it was reconciled
+
+
+class Generations:
+    def __init__(self, coverage: Coverage, history: GroupHistory) -> None:
+        self._coverage = coverage
+        self._history = history
+        self._open: dict[str, _Open] = {}
+        self._assigned: dict[str, dict[TopicPartition, None]] = {}
+
+    def on_change(self, change: GroupChange) -> list[dict[str, Any]]:
+        rows = []
+        known = self._open.get(change.group_id)
+        if known is not None and _is_another(known, change):
+            rows.append(self._row(change.group_id, known, change.append_ts))
+        self._note_assigned(change)
+        if change.after is None:
+            self._open.pop(change.group_id, None)
+            self._assigned.pop(change.group_id, None)
+        elif known is None or _is_another(known, change):
+            self._open[change.group_id] = self._opened(change, known)
+        else:
+            self._open[change.group_id] = self._continued(known, change)
+        return rows
+
+    def open_rows(self) -> list[dict[str, Any]]:
+        return [self._row(group_id, known, None) for group_id, known in self._open.items()]
+
+    def _opened(self, change: GroupChange, known: _Open | None) -> _Open:
+        assert change.after is not None
+        return _Open(
+            log_offset=change.log_offset,
+            group_type=change.group_type,
+            generation=change.after,
+            prev_generation=None if known is None else known.generation.generation_id,
+            append_ts=change.append_ts,
+            is_complete=self._coverage.is_complete(change.prev_log_offset, change.log_offset),
+        )
+
+    def _continued(self, known: _Open, change: GroupChange) -> _Open:
+        assert change.after is not None
+        if not change.is_reconciled or known.reconciled_ts is not None:
+            # A static member that is replaced has its generation written again, later.
+            state_ts = known.generation.state_ts
+            return known._replace(generation=change.after._replace(state_ts=state_ts))
+        assigned = frozenset(self._assigned[change.group_id])
+        return known._replace(reconciled_ts=change.append_ts, assigned=assigned)
+
+    def _note_assigned(self, change: GroupChange) -> None:
+        assigned = self._assigned.setdefault(change.group_id, {})
+        for topic, partition, _, owner in change.ownership:
+            if owner is None:
+                assigned.pop((topic, partition), None)
+            else:
+                assigned[topic, partition] = None
+
+    def _row(self, group_id: str, known: _Open, ended_ts: int | None) -> dict[str, Any]:
+        generation = known.generation
+        # Members that leave give up their partitions just before the epoch that ends this one.
+        assigned = known.assigned
+        if assigned is None:
+            assigned = frozenset(self._assigned.get(group_id, {}))
+        names = {self._history.topic_name(topic) for topic, _ in assigned}
+        return {
+            "log_offset": known.log_offset,
+            "group_id": group_id,
+            "group_type": str(known.group_type),
+            "generation": generation.generation_id,
+            "prev_generation": known.prev_generation,
+            "skipped": _skipped(known),
+            "protocol_type": generation.protocol_type,
+            "protocol": generation.protocol,
+            "leader": generation.leader,
+            "n_members": generation.n_members,
+            "n_static": generation.n_static,
+            "topics": sorted(name for name in names if name is not None),
+            "partitions": len(assigned),
+            "state_ts": None if generation.state_ts == NONE else generation.state_ts,
+            "append_ts": known.append_ts,
+            "ended_ts": ended_ts,
+            "sync_ms": _sync_ms(known),
+            "state_after": _state(known),
+            "complete": known.is_complete,
+        }
+
+
+def _is_another(known: _Open, change: GroupChange) -> bool:
+    return change.after is None or change.after.generation_id != known.generation.generation_id
+
+
+def _skipped(known: _Open) -> int | None:
+    """Generations without an assignment. An epoch may rise by more than one for good reasons."""
+    if known.group_type is not GroupType.CLASSIC or not known.is_complete:
+        return None
+    previous = known.prev_generation
+    return None if previous is None else max(0, known.generation.generation_id - previous - 1)
+
+
+def _sync_ms(known: _Open) -> int | None:
+    """Classic: from the end of the join phase, which the record tells, to the record."""
+    if known.group_type is not GroupType.CLASSIC:
+        return None if known.reconciled_ts is None else known.reconciled_ts - known.append_ts
+    state_ts = known.generation.state_ts
+    if state_ts == NONE or not known.generation.n_members:
+        return None
+    return max(0, known.append_ts - state_ts)
+
+
+def _state(known: _Open) -> str:
+    if not known.generation.n_members:
+        return "Empty"
+    is_stable = known.group_type is GroupType.CLASSIC or known.reconciled_ts is not None
+    return "Stable" if is_stable else "Reconciling"
