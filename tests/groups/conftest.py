@@ -76,7 +76,12 @@ def coordinator(golden_broker):
 
 
 @pytest.fixture(scope="session")
-def servers():
-    """A node for third-party clients."""
-    with Cluster({"group.min.session.timeout.ms": "100"}) as cluster:
-        yield cluster.bootstrap_servers
+def servers(tmp_path_factory: pytest.TempPathFactory):
+    """A node for clients of any library; what they do with it does not depend on whose it is."""
+    settings = {"group.min.session.timeout.ms": "100"}
+    with ExitStack() as stack:
+        if IS_KAFKA:
+            folder = tmp_path_factory.mktemp("clients")
+            yield stack.enter_context(start_broker(folder, settings))
+        else:
+            yield stack.enter_context(Cluster(settings)).bootstrap_servers

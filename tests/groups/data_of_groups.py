@@ -69,7 +69,7 @@ class ReadingGroup(Fleet):
     """A group that has read all of its topics in the end."""
 
     def __init__(self, servers: str, *topics: Data) -> None:
-        super().__init__(servers, fresh_name("group-"))
+        super().__init__(servers, fresh_name("readers-"))
         self.topics = list(topics)
 
     def await_all(self) -> None:

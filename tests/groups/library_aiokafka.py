@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Coroutine
+from concurrent.futures import Future
 from functools import cache
 from typing import Any, TypeVar
 
@@ -39,10 +40,14 @@ def _event_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
-def run(coroutine: Coroutine[Any, Any, T]) -> T:
+def submit(coroutine: Coroutine[Any, Any, T]) -> Future[T]:
     with _starting:
         loop = _event_loop()
-    return asyncio.run_coroutine_threadsafe(coroutine, loop).result(SETTLE_TIMEOUT_S)
+    return asyncio.run_coroutine_threadsafe(coroutine, loop)
+
+
+def run(coroutine: Coroutine[Any, Any, T]) -> T:
+    return submit(coroutine).result(SETTLE_TIMEOUT_S)
 
 
 class AiokafkaMember(LibraryMember):
@@ -65,6 +70,7 @@ class AiokafkaMember(LibraryMember):
             max_poll_interval_ms=options.max_poll_ms,
             heartbeat_interval_ms=options.heartbeat_ms,
             metadata_max_age_ms=options.metadata_ms,
+            max_poll_records=options.max_poll_records,
             fetch_max_wait_ms=100,
         )
         await self._consumer.start()
@@ -75,8 +81,11 @@ class AiokafkaMember(LibraryMember):
 
         run(subscribe())
 
+    def _wait_for(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        run(coroutine)
+
     def _poll(self) -> None:
-        run(self._read())
+        self._wait_for(self._read())
 
     async def _read(self) -> None:
         """Delivered in the same step of the loop, so before any rebalance that comes after it."""
@@ -96,7 +105,7 @@ class AiokafkaMember(LibraryMember):
             if pending and await self._try_commit(next_offsets(pending)):
                 self._ledger.commit(self.name, pending)
 
-        run(commit())
+        self._wait_for(commit())
 
     def _commit(self, offsets: dict[Partition, int]) -> bool:
         return run(self._try_commit(offsets))

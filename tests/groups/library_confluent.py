@@ -4,11 +4,10 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from groups.members import POLL_S, Delivery, LibraryMember, Partition
 
-BATCH_RECORDS = 200
-
 
 class ConfluentMember(LibraryMember):
     library = "confluent-kafka"
+    log_level = 6  # as syslog counts: what goes to stderr
 
     def _open(self) -> None:
         options = self.options
@@ -24,6 +23,7 @@ class ConfluentMember(LibraryMember):
             "heartbeat.interval.ms": options.heartbeat_ms,
             "topic.metadata.refresh.interval.ms": options.metadata_ms,
             "fetch.wait.max.ms": 100,
+            "log_level": self.log_level,
         }
         if options.instance_id is not None:
             settings["group.instance.id"] = options.instance_id
@@ -37,7 +37,7 @@ class ConfluentMember(LibraryMember):
         self.lose((p.topic, p.partition) for p in lost)
 
     def _poll(self) -> None:
-        messages = self._consumer.consume(BATCH_RECORDS, timeout=POLL_S)
+        messages = self._consumer.consume(self.options.max_poll_records, timeout=POLL_S)
         for message in messages:
             if message.error() and message.error().code() == KafkaError._FATAL:
                 raise KafkaException(message.error())

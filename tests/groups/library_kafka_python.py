@@ -42,6 +42,7 @@ class KafkaPythonMember(LibraryMember):
             max_poll_interval_ms=options.max_poll_ms,
             heartbeat_interval_ms=options.heartbeat_ms,
             metadata_max_age_ms=options.metadata_ms,
+            max_poll_records=options.max_poll_records,
             fetch_max_wait_ms=100,
         )
 

@@ -103,6 +103,7 @@ class Options:
     max_poll_ms: int = 60_000
     heartbeat_ms: int = 150
     metadata_ms: int = 300
+    max_poll_records: int = 200
 
 
 class Member(ABC):

@@ -1,6 +1,6 @@
 """Golden rows of sections 1.4 and 1.12: finding, listing, describing and deleting groups."""
 
-from drumbeat.core.java_hash import partition_for
+from drumbeat.protocol.java_hash import partition_for
 from groups.golden_stage import Script, Stage
 from groups.wire_clients import WireClients
 from support.golden import BY_NAME

@@ -3,9 +3,9 @@
 import struct
 from itertools import count
 
-from drumbeat.core.java_hash import partition_for
 from drumbeat.core.record_codec import GroupMetadataValue, MemberMetadataValue
 from drumbeat.protocol.compiler import encoder
+from drumbeat.protocol.java_hash import partition_for
 from drumbeat.protocol.record_batch import read_header
 from groups.golden_stage import Script, Stage
 from groups.restarts import ADMIN_CLIENT_ID, OFFSETS_TOPIC, Bounced

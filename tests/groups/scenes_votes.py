@@ -2,7 +2,7 @@
 
 import re
 
-from drumbeat.core.java_hash import java_hash
+from drumbeat.protocol.java_hash import java_hash
 from groups.golden_stage import Script, Stage
 from groups.wire_clients import WireClients
 from support.groups import protocols

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from drumbeat.core.java_hash import partition_for
 from drumbeat.protocol.apis.leave_group import LeaveGroupRequest, MemberIdentity
 from drumbeat.protocol.apis.offset_delete import (
     OffsetDeleteRequest,
@@ -12,6 +11,7 @@ from drumbeat.protocol.apis.offset_delete import (
     OffsetDeleteRequestTopic,
 )
 from drumbeat.protocol.consumer_protocol import Subscription, encode_subscription
+from drumbeat.protocol.java_hash import partition_for
 from groups.group_events import kinds, read_events
 from groups.libraries import LIBRARIES
 from groups.members import Fleet

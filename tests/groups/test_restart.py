@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from drumbeat.core.java_hash import partition_for
 from drumbeat.core.record_codec import encode
 from drumbeat.core.records import OffsetCommitRecord
 from drumbeat.protocol.apis.delete_groups import DeleteGroupsRequest
@@ -31,6 +30,7 @@ from drumbeat.protocol.apis.offset_fetch import (
     OffsetFetchRequestTopic,
 )
 from drumbeat.protocol.apis.sync_group import SyncGroupRequest
+from drumbeat.protocol.java_hash import partition_for
 from drumbeat.testing import Cluster
 from groups.data_of_groups import Data
 from groups.libraries import LIBRARIES

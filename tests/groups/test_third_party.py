@@ -1,4 +1,4 @@
-"""Groups of unmodified clients: they come, go, and share partitions between them.
+"""Groups of unmodified clients, and of ours: they come, go, and share partitions between them.
 
 After each step every partition has one owner. At the end every record was read, none was
 committed twice, and what is committed is what was read.
@@ -8,6 +8,7 @@ import pytest
 
 from groups.data_of_groups import Data, group_of
 from groups.libraries import ASSIGNORS, LIBRARIES
+from groups.scenes_mixed import share_a_group, take_turns
 from support.data_topics import fresh_name
 
 pytestmark = pytest.mark.clients
@@ -35,30 +36,48 @@ def test_members_come_and_go(servers, library, assignor):
 
 
 @pytest.mark.parametrize("assignor", ["range", "roundrobin"])
-def test_three_libraries_in_one_group(servers, assignor):
-    with Data(servers, 7) as data, group_of(servers, data) as fleet:
-        data.write()
-        for library in LIBRARIES.values():
-            fleet.add(library, topics=(data.name,), assignor=assignor)
-            fleet.await_owners(data.partitions, when=fleet.is_shared)
-        data.write()
-        fleet.await_all()
-        for member in list(fleet.members)[:2]:
-            fleet.stop(member)
-            fleet.await_owners(data.partitions)
-        data.write()
+def test_all_libraries_in_one_group(servers, assignor):
+    share_a_group(servers, tuple(LIBRARIES), assignor)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "assignor"),
+    [
+        ("kafka-python", "cooperative-sticky"),
+        ("aiokafka", "sticky"),
+        ("confluent-kafka", "cooperative-sticky"),
+    ],
+)
+def test_ours_and_another_library(servers, theirs, assignor):
+    """Where members must read each other's user data; `make interop` has all the pairs."""
+    take_turns(servers, theirs, assignor)
 
 
 def test_twenty_members(servers):
     """More members than partitions at the end: some have nothing to do."""
     with Data(servers, 16) as data, group_of(servers, data) as fleet:
         data.write()
-        for library, count in zip(LIBRARIES.values(), (4, 8, 8), strict=True):
+        for library, count in zip(LIBRARIES.values(), (3, 6, 5, 6), strict=True):
             for _ in range(count):
                 fleet.add(library, topics=(data.name,))
         fleet.await_owners(data.partitions)
         fleet.await_all()
         for member in fleet.members[::2]:
+            fleet.stop(member)
+        fleet.await_owners(data.partitions)
+        data.write()
+
+
+@pytest.mark.parametrize("assignor", ["range", "cooperative-sticky"])
+def test_from_one_to_twenty_of_ours(servers, assignor):
+    with Data(servers, 20) as data, group_of(servers, data) as fleet:
+        for count in (1, 2, 5, 20):
+            data.write(3)
+            while len(fleet.members) < count:
+                fleet.add(LIBRARIES["drumbeat"], topics=(data.name,), assignor=assignor)
+            fleet.await_owners(data.partitions, when=fleet.is_shared)
+            fleet.await_all()
+        for member in fleet.members[:19]:
             fleet.stop(member)
         fleet.await_owners(data.partitions)
         data.write()

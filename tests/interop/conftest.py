@@ -3,24 +3,17 @@
 import pytest
 
 from interop import go_programs, java_programs, node_programs, python_programs
-from interop.kafka_jars import start_kafka
+from interop.either_broker import BROKERS
 from interop.stage import Stage
 from support.brokers import IS_KAFKA
-from support.node_process import NodeProcess
 
 
 @pytest.fixture(scope="session")
 def servers(tmp_path_factory):
     """Drumbeat's; Apache Kafka's with DRUMBEAT_TEST_BROKER=kafka, to check what we expect."""
-    folder = tmp_path_factory.mktemp("broker")
-    if IS_KAFKA:
-        with start_kafka(folder) as bootstrap_servers:
-            yield bootstrap_servers
-        return
-    options = ("--data", str(folder / "data"), "--set", "group.initial.rebalance.delay.ms=0")
-    with NodeProcess(*options, logs=folder / "node.log") as node:
-        yield node.bootstrap_servers
-        assert node.stop() == 0, node.log_text
+    start = BROKERS["kafka" if IS_KAFKA else "drumbeat"]
+    with start(tmp_path_factory.mktemp("broker")) as bootstrap_servers:
+        yield bootstrap_servers
 
 
 @pytest.fixture(scope="session")
@@ -42,6 +35,7 @@ def clients(go_binary, node_modules):
         "node": node_programs.member_of(node_modules),
         "confluent-kafka": python_programs.member_of("confluent-kafka"),
         "kafka-python": python_programs.member_of("kafka-python"),
+        "drumbeat": python_programs.member_of("drumbeat"),
     }
 
 

@@ -12,6 +12,8 @@ SOURCES = Path(__file__).parent / "java"
 QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
 ASSIGNORS = {
     "range": "org.apache.kafka.clients.consumer.RangeAssignor",
+    "roundrobin": "org.apache.kafka.clients.consumer.RoundRobinAssignor",
+    "sticky": "org.apache.kafka.clients.consumer.StickyAssignor",
     "cooperative-sticky": "org.apache.kafka.clients.consumer.CooperativeStickyAssignor",
 }
 

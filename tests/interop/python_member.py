@@ -1,6 +1,6 @@
 """A member on one of Python's libraries that reports as Kafka's VerifiableConsumer does.
 
-Run as a program: LIBRARY SERVERS GROUP TOPIC ASSIGNOR SESSION_TIMEOUT_MS
+Run as a program: LIBRARY SERVERS GROUP TOPIC ASSIGNOR SESSION_TIMEOUT_MS [GROUP_INSTANCE_ID]
 """
 
 import json
@@ -22,6 +22,7 @@ class Options(NamedTuple):
     topic: str
     assignor: str
     session_timeout_ms: int
+    group_instance_id: str | None = None
 
 
 def report(name: str, **facts: Any) -> None:
@@ -58,6 +59,7 @@ def report_committed(ends: dict[TopicPartition, list[int]]) -> None:
 def run_confluent_kafka(options: Options, stopping: threading.Event) -> None:
     from confluent_kafka import Consumer
 
+    assert options.group_instance_id is None
     consumer = Consumer(
         {
             "bootstrap.servers": options.servers,
@@ -97,7 +99,7 @@ def run_kafka_python(options: Options, stopping: threading.Event) -> None:
         def on_partitions_revoked(self, revoked: Any) -> None:
             report_partitions("partitions_revoked", revoked)
 
-    assert options.assignor == "range"
+    assert (options.assignor, options.group_instance_id) == ("range", None)
     consumer = KafkaConsumer(
         bootstrap_servers=options.servers,
         group_id=options.group_id,
@@ -121,14 +123,55 @@ def run_kafka_python(options: Options, stopping: threading.Event) -> None:
     consumer.close()
 
 
-LIBRARIES = {"confluent-kafka": run_confluent_kafka, "kafka-python": run_kafka_python}
+def run_drumbeat(options: Options, stopping: threading.Event) -> None:
+    from drumbeat.client import RebalanceListener, SyncConsumer
+    from drumbeat.client.errors import CommitFailedError, RebalanceInProgressError
+
+    class Listener(RebalanceListener):
+        def on_partitions_assigned(self, partitions: Any) -> None:
+            report_partitions("partitions_assigned", partitions)
+
+        def on_partitions_revoked(self, partitions: Any) -> None:
+            report_partitions("partitions_revoked", partitions)
+
+    consumer = SyncConsumer(
+        bootstrap_servers=options.servers,
+        group_id=options.group_id,
+        group_instance_id=options.group_instance_id,
+        partition_assignment_strategy=options.assignor,
+        session_timeout_ms=options.session_timeout_ms,
+        heartbeat_interval_ms=HEARTBEAT_INTERVAL_MS,
+        auto_offset_reset="earliest",
+        enable_auto_commit=False,
+    )
+    with consumer:
+        consumer.subscribe([options.topic], listener=Listener())
+        while not stopping.is_set():
+            polled = consumer.poll(int(POLL_S * 1000))
+            read = {tp: [record.offset for record in records] for tp, records in polled.items()}
+            if not read:
+                continue
+            report_read(read)
+            try:
+                consumer.commit()
+            except (CommitFailedError, RebalanceInProgressError) as problem:
+                report("offsets_committed", success=False, error=str(problem), offsets=[])
+            else:
+                report_committed(read)
+
+
+LIBRARIES = {
+    "confluent-kafka": run_confluent_kafka,
+    "kafka-python": run_kafka_python,
+    "drumbeat": run_drumbeat,
+}
 
 
 def main() -> None:
     stopping = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stopping.set())
-    library, servers, group_id, topic, assignor, session_timeout_ms = sys.argv[1:]
-    options = Options(servers, group_id, topic, assignor, int(session_timeout_ms))
+    library, servers, group_id, topic, assignor, session_timeout_ms, *instance = sys.argv[1:]
+    options = Options(servers, group_id, topic, assignor, int(session_timeout_ms), *instance)
     LIBRARIES[library](options, stopping)
 
 

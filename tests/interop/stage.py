@@ -11,6 +11,7 @@ from drumbeat.protocol.apis.describe_groups import API as DESCRIBE_GROUPS
 from drumbeat.protocol.apis.describe_groups import DescribedGroup, DescribeGroupsRequest
 from drumbeat.protocol.apis.offset_fetch import API as OFFSET_FETCH
 from drumbeat.protocol.apis.offset_fetch import OffsetFetchRequest
+from drumbeat.protocol.consumer_protocol import decode_assignment
 from interop.programs import Member, TopicPartition
 from support.data_topics import batch, create_topic, produce_to
 from support.waiting import wait_until
@@ -130,7 +131,17 @@ class Stage:
         is_whole = sum(sizes) == PARTITIONS and set().union(*assignments) == self.partitions
         group = self.describe()
         is_stable = group.group_state == "Stable" and len(group.members) == len(members)
-        return is_even and is_whole and is_stable
+        return is_even and is_whole and is_stable and _is_agreed(group, assignments)
+
+
+def _is_agreed(group: DescribedGroup, assignments: Sequence[set[TopicPartition]]) -> bool:
+    """Whether members have what the leader of the group has told the broker that they have."""
+    told = (decode_assignment(member.member_assignment) for member in group.members)
+    shares = [
+        sorted((part.topic, p) for part in share.assigned_partitions for p in part.partitions)
+        for share in told
+    ]
+    return sorted(shares) == sorted(map(sorted, assignments))
 
 
 def committed_by(members: Sequence[Member]) -> dict[TopicPartition, int]:

@@ -102,7 +102,7 @@ def test_administration(classes, servers, tmp_path):
     assert steps == ADMINISTRATION
 
 
-@pytest.mark.parametrize("assignor", ASSIGNORS)
+@pytest.mark.parametrize("assignor", CALLBACKS)
 def test_the_order_of_callbacks(classes, stage, assignor, tmp_path):
     arguments = (stage.servers, stage.topic.name, stage.group_id, ASSIGNORS[assignor])
     steps = steps_of(java_command("ConsumerSteps", *arguments, classes=classes), tmp_path)

@@ -8,8 +8,8 @@ pytestmark = [pytest.mark.interop, pytest.mark.timeout(400)]
 
 # Who can use which assignor; each of them leads a group once.
 LANGUAGES = {
-    "range": ("java", "go", "node", "confluent-kafka", "kafka-python"),
-    "cooperative-sticky": ("java", "go", "confluent-kafka"),
+    "range": ("java", "go", "node", "confluent-kafka", "kafka-python", "drumbeat"),
+    "cooperative-sticky": ("java", "go", "confluent-kafka", "drumbeat"),
 }
 CASES = [(assignor, leader) for assignor, names in LANGUAGES.items() for leader in names]
 

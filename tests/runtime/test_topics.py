@@ -28,6 +28,7 @@ from support.data_topics import (
     values_in,
 )
 from support.topics import described, partition_count
+from support.waiting import wait_until
 
 NONE = ErrorCode.NONE
 
@@ -182,6 +183,7 @@ def test_an_assignment_by_hand(wire, version):
     name = fresh_name()
     asked = asked_for(name, -1, -1, assignments=assigned((1,), (1,), (1,)))
     assert create(wire, version, asked)[name].error_code == NONE
+    wait_until(lambda: partition_count(wire, name) == 3, 10, "the broker knows what it created")
     assert [p.replica_nodes for p in described(wire, name).partitions] == [(1,)] * 3
 
 

@@ -147,9 +147,14 @@ def test_the_cluster(admin, bootstrap_servers, topic):
     assert described.cluster_id
     offered = {one.name: one for one in admin.api_versions(described.controller_id)}
     assert offered["Metadata"].max_version >= 12
-    (folder,) = admin.describe_log_dirs()[described.controller_id]
-    assert folder.error is None
-    assert TopicPartition(topic, 0) in folder.replicas
+
+    def has_replica() -> bool:
+        """Kafka's brokers make their logs a little later than the topic."""
+        (folder,) = admin.describe_log_dirs()[described.controller_id]
+        assert folder.error is None
+        return TopicPartition(topic, 0) in folder.replicas
+
+    wait_until(has_replica, TIMEOUT_S, "the topic has a log")
 
 
 def test_use_before_start_and_after_close(bootstrap_servers):

@@ -12,15 +12,14 @@ KeyboardInterrupt as usual; leaving the `with` block, or the script, leaves the 
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import re
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
-from concurrent.futures import Future
 from functools import partial
 from queue import SimpleQueue
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
+from drumbeat.client.consumer.calls import Call, Inbox, Mail, Work
 from drumbeat.client.consumer.committer import Offsets, OnCommit
 from drumbeat.client.consumer.consumer import (
     CLOSE_TIMEOUT_MS,
@@ -31,7 +30,7 @@ from drumbeat.client.consumer.consumer import (
 from drumbeat.client.consumer.listener import Partitions, RebalanceListener
 from drumbeat.client.consumer.metrics import Metrics
 from drumbeat.client.consumer.offset_lookup import Committed
-from drumbeat.client.errors import ConsumerClosedError, IllegalStateError
+from drumbeat.client.errors import ConsumerClosedError
 from drumbeat.client.loop_thread import LoopThread
 from drumbeat.client.net.metadata import PartitionMetadata
 from drumbeat.client.values import (
@@ -44,26 +43,6 @@ from drumbeat.client.values import (
 
 T = TypeVar("T")
 
-Work = Callable[[], None]  # to be done in the application's thread, while that waits for the loop
-Inbox = SimpleQueue[Any]
-
-
-class _Call(Generic[T]):
-    """One coroutine on the loop, and the mail from there to the thread that waits for it."""
-
-    def __init__(self, function: Callable[[], Coroutine[Any, Any, T]]) -> None:
-        self._function = function
-        self._task: asyncio.Task[T] | None = None
-        self.inbox: SimpleQueue[Work | asyncio.Task[T]] = SimpleQueue()
-
-    def begin(self) -> None:
-        self._task = asyncio.create_task(self._function())
-        self._task.add_done_callback(self.inbox.put)
-
-    def cancel(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-
 
 class SyncConsumer:
     """A Consumer on a thread of its own. Takes the same options; is used by one thread."""
@@ -73,6 +52,7 @@ class SyncConsumer:
         self._thread = LoopThread("consumer")
         self._is_started = False
         self._inbox: Inbox = SimpleQueue()
+        self._works: list[Work] = []  # of all calls: one that is interrupted leaves some undone
 
     def __enter__(self) -> SyncConsumer:
         self.start()
@@ -235,26 +215,38 @@ class SyncConsumer:
 
     def _run(self, function: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run it on the loop; meanwhile do here what the loop asks for."""
-        call = _Call(function)
+        call = Call(function)
         outer, self._inbox = self._inbox, call.inbox
-        self._thread.call_soon(call.begin)
         try:
-            while not isinstance(item := call.inbox.get(), asyncio.Task):
-                item()
+            self._do_works()  # what a call that was interrupted has left
+            self._thread.call_soon(call.begin)
+            while call.inbox.get() is Mail.WORK:
+                self._do_works()
         except BaseException:
             self._thread.call_soon(call.cancel)
             raise
         finally:
             self._inbox = outer
-        return item.result()
+        return call.result()
+
+    def _do_works(self) -> None:
+        for work in tuple(self._works):
+            if not work.is_begun:
+                work.do()
+            if work.is_over:
+                self._thread.call_soon(work.settle)
 
     def _relay(self, function: Callable[..., object]) -> Callable[..., Coroutine[Any, Any, None]]:
         """For the loop: a function of the application, to be run in the application's thread."""
 
         async def relayed(*arguments: Any) -> None:
-            done: Future[None] = Future()
-            self._inbox.put(lambda: _settle(done, function, arguments))
-            await asyncio.wrap_future(done)
+            work = Work(function, arguments)
+            self._works.append(work)
+            self._inbox.put(Mail.WORK)
+            try:
+                await work.settled
+            finally:
+                self._works.remove(work)
 
         return relayed
 
@@ -277,17 +269,3 @@ class _RelayedListener(RebalanceListener):
 
     def on_partitions_lost(self, partitions: Partitions) -> Coroutine[Any, Any, None]:
         return self._lost(partitions)
-
-
-def _settle(
-    done: Future[None], function: Callable[..., object], arguments: tuple[Any, ...]
-) -> None:
-    try:
-        function(*arguments)
-    except Exception as problem:  # noqa: BLE001 - raised from the poll() that called it
-        done.set_exception(problem)
-    except BaseException:
-        done.set_exception(IllegalStateError("the application was interrupted"))
-        raise
-    else:
-        done.set_result(None)
