@@ -2,6 +2,7 @@
 
 import pytest
 
+from interop.callbacks import CALLBACKS, expected_steps
 from interop.java_programs import ASSIGNORS, compile_ours, java_command, member_command
 from interop.programs import steps_of
 
@@ -53,36 +54,6 @@ ADMINISTRATION = {
     "delete_topic": {"again": "UnknownTopicOrPartitionException"},
 }
 
-# What the listeners are told in each step: how many partitions, in this order.
-CALLBACKS = {
-    "range": {
-        "alone": {"first": [["assigned", 6]]},
-        "joined": {"first": [["revoked", 6], ["assigned", 3]], "second": [["assigned", 3]]},
-        "enforced": {
-            "first": [["revoked", 3], ["assigned", 3]],
-            "second": [["revoked", 3], ["assigned", 3]],
-        },
-        "left": {"first": [["revoked", 3], ["assigned", 6]], "second": [["revoked", 3]]},
-        "removed": {"first": [["lost", 6], ["assigned", 6]]},
-        "stalled": {"slow": [["lost", 6], ["assigned", 6]]},
-        "matched": {"matching": [["revoked", 6], ["assigned", 8]]},
-    },
-    "cooperative-sticky": {
-        "alone": {"first": [["assigned", 6]]},
-        "joined": {"first": [["revoked", 3]], "second": [["assigned", 3]]},
-        "enforced": {"first": [], "second": []},
-        "left": {"first": [["assigned", 3]], "second": [["revoked", 3]]},
-        "removed": {"first": [["lost", 6], ["assigned", 6]]},
-        "stalled": {"slow": [["lost", 6], ["assigned", 6]]},
-        "matched": {"matching": [["assigned", 2]]},
-    },
-}
-# A member that an administrator has removed learns of it from its next commit.
-COMMITS = {
-    "committed": {"offset": 5, "metadata": "why", "leader_epoch": 0},
-    "removed": {"commit": "CommitFailedException", "is_new_member": True},
-}
-
 
 @pytest.fixture
 def client():
@@ -106,7 +77,4 @@ def test_administration(classes, servers, tmp_path):
 def test_the_order_of_callbacks(classes, stage, assignor, tmp_path):
     arguments = (stage.servers, stage.topic.name, stage.group_id, ASSIGNORS[assignor])
     steps = steps_of(java_command("ConsumerSteps", *arguments, classes=classes), tmp_path)
-    callbacks = CALLBACKS[assignor]
-    assert steps == {
-        step: callbacks.get(step, {}) | COMMITS.get(step, {}) for step in callbacks | COMMITS
-    }
+    assert steps == expected_steps(assignor)

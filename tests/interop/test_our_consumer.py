@@ -4,8 +4,10 @@ import pytest
 
 from groups.scenes_mixed import PAIRS, take_turns
 from interop import python_programs, scenarios
+from interop.callbacks import CALLBACKS, expected_steps
 from interop.either_broker import BROKERS
 from interop.java_programs import ASSIGNORS, member_command
+from interop.our_steps import ConsumerSteps
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(180)]
 
@@ -48,6 +50,13 @@ def test_cooperative_members_keep_what_they_keep(stage):
 @pytest.mark.parametrize("assignor", EAGER)
 def test_eager_members_give_up_everything(stage, assignor):
     scenarios.everything_is_revoked(stage, assignor)
+
+
+@pytest.mark.parametrize("assignor", CALLBACKS)
+def test_the_order_of_callbacks(stage, assignor):
+    """What test_java_programs.py sees Java's consumer do."""
+    steps = ConsumerSteps(stage.servers, stage.topic.name, stage.group_id, assignor)
+    assert steps.run() == expected_steps(assignor)
 
 
 # -- with Java -----------------------------------------------------------------------------------

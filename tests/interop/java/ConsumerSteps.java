@@ -92,7 +92,7 @@ final class ConsumerSteps implements AutoCloseable {
         });
         settle(PARTITIONS, first);
         Report.step("removed", Map.of(
-            "commit", refused,
+            "commit", refused.replace("Exception", ""),
             "first", first.takeCalls(),
             "is_new_member", !first.consumer.groupMetadata().memberId().equals(before)));
     }
