@@ -21,6 +21,8 @@ pytestmark = pytest.mark.clients
 EXIT_TIMEOUT_S = 10.0  # the session would last 45 seconds
 HEAD = """
 import os, signal
+# Whoever starts the tests in the background has them, and their children, ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from drumbeat.client import RebalanceListener, SyncConsumer
 from drumbeat.client.assignors.range import RangeAssignor
 

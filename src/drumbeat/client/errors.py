@@ -89,6 +89,9 @@ class KafkaError(DrumbeatError):
     def __str__(self) -> str:
         return f"{self.code.name} ({int(self.code)}): {self.message}"
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self})"
+
     @property
     def retriable(self) -> bool:
         """Whether the same request may succeed if it is sent again."""

@@ -174,7 +174,9 @@ def test_ctrl_c_leaves_the_group(stage: Stage, script: str, tmp_path: Path):
         "auto_offset_reset": "earliest",
     }
     program.write_text(
-        "import asyncio\nfrom drumbeat.client import Consumer, SyncConsumer\n"
+        "import asyncio, signal\nfrom drumbeat.client import Consumer, SyncConsumer\n"
+        # Whoever starts the tests in the background has them, and their children, ignore it.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"topic, options = {topic.name!r}, {options!r}\n{script}"
     )
     process = subprocess.Popen(

@@ -240,9 +240,11 @@ def _call(deserializer: Deserializer, record: ConsumerRecord, what: str, data: b
         return deserializer(record.topic, data)
     except Exception as problem:
         tp = TopicPartition(record.topic, record.partition)
+        # The likely mistake of who passes json.loads as it is.
+        called = "; it is called with (topic, bytes)" if isinstance(problem, TypeError) else ""
         raise SerializationError(
-            f"{what}_deserializer raised {problem!r} for the record at offset {record.offset} of "
-            f"{tp}: {_SEEK_PAST}"
+            f"{what}_deserializer raised {problem!r}{called}, for the record at offset "
+            f"{record.offset} of {tp}: {_SEEK_PAST}"
         ) from problem
 
 
