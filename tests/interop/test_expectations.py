@@ -31,8 +31,8 @@ RUNTIME = (
     "test_topics.py",
 )
 # Where our consumer takes part. Static members are told by an event log that Kafka does not have.
-GROUPS = ("test_third_party.py", "test_killed_members.py", "test_our_faults.py")
-OURS = "drumbeat or ours or all_libraries or twenty or our_faults"
+GROUPS = ("test_third_party.py", "test_killed_members.py")
+OURS = "drumbeat or ours or all_libraries or twenty"
 # What is run: arguments of pytest.
 SUITES = {
     "runtime": [f"runtime/{name}" for name in RUNTIME],
