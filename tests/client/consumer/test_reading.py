@@ -9,6 +9,7 @@ from client.consumer.stage import Stage, never, numbered, poll_until, read, run,
 from drumbeat.client.errors import (
     ConsumerClosedError,
     IllegalStateError,
+    InvalidTopicError,
     NoOffsetForPartitionError,
     OffsetOutOfRangeError,
     SerializationError,
@@ -403,5 +404,15 @@ def test_metrics_have_kafkas_names(stage: Stage):
             assert metrics["consumer-fetch-manager-metrics"]["fetch-latency-avg"] >= 0
             assert metrics["consumer-metrics"]["last-poll-seconds-ago"] == 0
             assert metrics[f"consumer-fetch-manager-metrics.{topic.name}.0"]["records-lag"] == 0
+
+    run(work)
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "two words", "a" * 250, "orders.*"])
+def test_a_name_that_no_topic_can_have_is_refused_at_once(stage: Stage, name: str):
+    async def work() -> None:
+        async with stage.consumer(group_id="g") as consumer:
+            with pytest.raises(InvalidTopicError, match="is not the name of a topic"):
+                consumer.subscribe([name])
 
     run(work)

@@ -25,6 +25,7 @@ from drumbeat.client.errors import (
     ConsumerClosedError,
     DrumbeatError,
     IllegalStateError,
+    InvalidTopicError,
     RequestTimedOut,
     WakeupError,
 )
@@ -36,6 +37,8 @@ from drumbeat.client.values import (
     OffsetAndMetadata,
     TopicPartition,
 )
+
+_TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 log = logging.getLogger(__name__)
 
@@ -331,6 +334,9 @@ class Engine:
 def _checked(topics: Iterable[str]) -> list[str]:
     chosen = list(topics)
     for topic in chosen:
-        if not topic:
-            raise IllegalStateError(f"{topic!r} is not the name of a topic")
+        if not _TOPIC_NAME.fullmatch(topic) or topic in (".", ".."):
+            raise InvalidTopicError(
+                f"{topic!r} is not the name of a topic: use at most 249 of the characters "
+                "a-z A-Z 0-9 . _ -, or subscribe(pattern=...)"
+            )
     return chosen
