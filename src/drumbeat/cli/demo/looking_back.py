@@ -67,7 +67,7 @@ def verify(warehouse: str, live: list[LiveGroup], tell: Teller) -> None:
 
 def _drumbeat(words: list[str], tell: Teller) -> None:
     """As a command of its own, shown as one would type it."""
-    tell.command([os.path.relpath(word) if os.path.isabs(word) else word for word in words])
+    tell.command(words)
     sys.stdout.flush()
     ended = subprocess.run([sys.executable, "-m", "drumbeat.cli.main", *words], check=False)
     if ended.returncode:

@@ -61,12 +61,12 @@ def demo(
         raise typer.Exit(EXIT_INTERRUPTED) from None
     finally:
         story.close()
-    tell.say(f"the end; everything is stopped, and {os.path.relpath(place)} has what remained")
+    tell.say(f"the end; everything is stopped, and {place} has what remained")
 
 
 def _new_place(folder: str) -> str:
     """A folder for this run alone; earlier ones stay as they are."""
-    place = os.path.join(os.path.abspath(folder), time.strftime("%Y%m%d-%H%M%S"))
+    place = os.path.join(folder, time.strftime("%Y%m%d-%H%M%S"))
     os.makedirs(os.path.join(place, "data"))
     return place
 
@@ -79,7 +79,7 @@ def _keep(story: Story, tell: Teller) -> None:
     tell.scene("Everything goes on")
     story.go_on()
     tell.say(f"brokers for any Kafka client: {story.node.bootstrap_servers}")
-    tell.say(f"data directory: {story.node.data}")
+    tell.say(f"data directory: {os.path.abspath(story.node.data)}")
     tell.say("Ctrl-C stops everything")
     try:
         signal.pause()
