@@ -6,20 +6,28 @@ python docs/generate.py [--check]
 import sys
 from pathlib import Path
 
+import diagrams
+
 from drumbeat.protocol.apis import APIS
 from drumbeat.runtime.config.document import render as configuration
 from drumbeat.runtime.handlers import HANDLERS
 from drumbeat.runtime.handlers.api_versions import advertised_versions
 
 DOCS = Path(__file__).parent
-BEGIN, END = "<!-- generated: begin -->", "<!-- generated: end -->"
+
+
+def filled(name: str, **sections: str) -> str:
+    """A page as it is, with what stands between its markers made anew."""
+    page = (DOCS / name).read_text()
+    for section, text in sections.items():
+        begin, end = f"<!-- generated: {section} -->", f"<!-- end: {section} -->"
+        before, rest = page.split(begin)
+        _, after = rest.split(end)
+        page = f"{before}{begin}\n{text}\n{end}{after}"
+    return page
 
 
 def protocol_support() -> str:
-    """The page as it is, with the table between the markers made anew."""
-    page = (DOCS / "protocol-support.md").read_text()
-    before, rest = page.split(BEGIN)
-    _, after = rest.split(END)
     rows = [
         "| Key | API | Served | Flexible from | Known but not served |",
         "|---|---|---|---|---|",
@@ -33,10 +41,26 @@ def protocol_support() -> str:
             served, unserved = "", known
         flexible = "none" if api.flexible is None else str(api.flexible)
         rows.append(f"| {key} | {api.name} | {served} | {flexible} | {unserved} |")
-    return f"{before}{BEGIN}\n" + "\n".join(rows) + f"\n{END}{after}"
+    return filled("protocol-support.md", apis="\n".join(rows))
 
 
-PAGES = {"protocol-support.md": protocol_support, "configuration.md": configuration}
+def rebalance() -> str:
+    return filled(
+        "rebalance.md",
+        states=_mermaid(diagrams.state_diagram()),
+        play=_mermaid(diagrams.rebalance_diagram()),
+    )
+
+
+def _mermaid(text: str) -> str:
+    return f"```mermaid\n{text}\n```"
+
+
+PAGES = {
+    "protocol-support.md": protocol_support,
+    "configuration.md": configuration,
+    "rebalance.md": rebalance,
+}
 
 
 def main() -> int:
