@@ -290,7 +290,8 @@ def test_more_than_one_signal_is_one(start):
 def test_help_names_every_option():
     ended = run("up", "--help")
     assert ended.exit_code == EXIT_OK
-    for option in ("--port", "--data", "--memory", "--config", "--set", "--log-level"):
+    options = ("--port", "--data", "--memory", "--config", "--set", "--metrics-port")
+    for option in (*options, "--log-level", "--log-format"):
         assert re.search(rf"^  {option} ", ended.stdout, re.MULTILINE), option
     assert "ready" in ended.stdout
 

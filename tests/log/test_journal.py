@@ -231,3 +231,44 @@ def test_a_segment_that_is_shorter_than_the_journal_knows_is_damage(tmp_path):
     os.close(fd)
     with pytest.raises(CorruptLog, match="the journal continues it at 10000"):
         replay(Disk(), str(crashed))
+
+
+def opened_journal(directory):
+    """A journal that has been begun, a segment beside it, and what is synced from here on."""
+    disk = CountingDisk()
+    journal = Journal(disk, str(directory))
+    fd = os.open(directory / SEGMENT, os.O_RDWR | os.O_CREAT)
+    journal.append([Entry("orders-0", 0, 0, [b"first"])], [fd])
+    disk.syncs.clear()
+    return journal, fd, disk.syncs
+
+
+def test_what_is_written_without_waiting_is_durable_once_it_is_synced(tmp_path):
+    journal, fd, syncs = opened_journal(tmp_path)
+    assert journal.try_write([Entry("orders-0", 0, 5, [b"second"])], [fd])
+    assert syncs == []
+    journal.sync()
+    assert syncs == [FILE]
+    entries = read_entries(os.open(tmp_path / FILE, os.O_RDONLY))
+    assert [b"".join(entry.buffers) for entry in entries] == [b"first", b"second"]
+    os.close(fd)
+
+
+def test_a_journal_that_begins_anew_before_a_sync_has_synced_the_segments_itself(tmp_path):
+    """As when another partition is deleted meanwhile."""
+    journal, fd, syncs = opened_journal(tmp_path)
+    assert journal.try_write([Entry("orders-1", 0, 0, [b"second"])], [fd])
+    journal.forget("orders-0")
+    assert syncs == [SEGMENT, SEGMENT, FILE]
+    journal.sync()
+    assert read_entries(os.open(tmp_path / FILE, os.O_RDONLY)) == []
+    os.close(fd)
+
+
+def test_what_would_have_to_wait_is_left_to_a_worker(tmp_path, monkeypatch):
+    assert not Journal(Disk(), str(tmp_path)).try_write([Entry("orders-0", 0, 0, [b"x"])], [0])
+    journal, fd, _ = opened_journal(tmp_path)
+    assert not journal.try_write([Entry("orders-0", 0, 0, [bytes(2 << 20)])], [fd])
+    monkeypatch.setattr("drumbeat.log.journal.FILE_BYTES", 4100)
+    assert not journal.try_write([Entry("orders-0", 0, 0, [bytes(100)])], [fd])
+    os.close(fd)

@@ -12,6 +12,7 @@ from drumbeat.log.port import LogSettings, TopicPartition
 from drumbeat.protocol.apis import join_group, sync_group
 from drumbeat.protocol.compression import Codec
 from drumbeat.runtime.config import load_config, topic_config
+from drumbeat.runtime.coordinator.counts import CoordinatorCounts
 from drumbeat.runtime.coordinator.shard import Environment, Shard
 from drumbeat.runtime.coordinator.timers import Turns
 from drumbeat.runtime.partition import Partition
@@ -52,6 +53,7 @@ async def active_shard(store: MemoryStore, failures: list[Exception]) -> Shard:
         new_id=lambda: "id",
         tell=lambda _events: None,
         on_failed=lambda _shard, problem: failures.append(problem),
+        counts=CoordinatorCounts(),
     )
     shard = Shard(0, Partition(log, topic_config({}, CONFIG)), environment)
     shard.activate(State())

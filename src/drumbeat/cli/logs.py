@@ -1,4 +1,8 @@
-"""Log lines for people, on standard error."""
+"""Log lines on standard error: for people, or one JSON object per line for machines.
+
+A message says everything in words. What a machine may want to select by, such as the group, the
+member or the reason, comes with it as `extra={"fields": {...}}` and stands beside it in JSON.
+"""
 
 import logging
 
@@ -20,16 +24,47 @@ _ESCAPES = _Escapes()
 _CONTINUED = "\n    | "  # begins a traceback's lines, so that none looks like an entry
 
 
+def escaped(text: str) -> str:
+    """In one line, and nothing that a terminal obeys."""
+    return text.translate(_ESCAPES)
+
+
 class EscapingFormatter(logging.Formatter):
     """One line per entry; a traceback follows, marked as what it is."""
 
     def format(self, record: logging.LogRecord) -> str:
         text = super().format(record)
         lines = text.splitlines() if record.exc_info or record.stack_info else [text]
-        return _CONTINUED.join(line.translate(_ESCAPES) for line in lines)
+        return _CONTINUED.join(map(escaped, lines))
 
 
-def set_up(level: str) -> None:
+def set_up(level: str, style: str = "text") -> None:
     handler = logging.StreamHandler()
-    handler.setFormatter(EscapingFormatter("%(asctime)s %(levelname)-8s %(message)s", "%H:%M:%S"))
+    handler.setFormatter(_FORMATTERS[style]())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+
+
+def _text_formatter() -> logging.Formatter:
+    return EscapingFormatter("%(asctime)s %(levelname)-8s %(message)s", "%H:%M:%S")
+
+
+def _json_formatter() -> logging.Formatter:
+    from drumbeat.cli.json_logs import JsonFormatter
+
+    return JsonFormatter()
+
+
+_FORMATTERS = {"text": _text_formatter, "json": _json_formatter}
+
+
+def show_client_warnings() -> None:
+    """What a consumer or producer meets while it goes on: lost connections, slow brokers."""
+    handler = logging.StreamHandler()
+    handler.setLevel(logging.WARNING)
+    handler.setFormatter(EscapingFormatter("drumbeat: %(message)s"))
+    logging.getLogger("drumbeat.client").handlers[:] = [handler]
+
+
+def hide_client_logs() -> None:
+    """What matters to a single question is its error."""
+    logging.getLogger("drumbeat.client").handlers[:] = [logging.NullHandler()]

@@ -6,7 +6,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -19,11 +19,13 @@ from drumbeat.runtime.data_files import DataFileError
 
 if TYPE_CHECKING:
     from drumbeat.runtime.broker import Storage
+    from drumbeat.server.node import Node
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 log = logging.getLogger(__name__)
 
 EXIT_CONFIG, EXIT_START = 2, 3
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 GC_ALLOCATIONS = 50_000  # so many more objects than were freed make the collector look
 
 
@@ -34,12 +36,18 @@ class LogLevel(StrEnum):
     ERROR = "error"
 
 
+class LogFormat(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
 class StartError(Exception):
     """The node cannot start here; says why and what helps."""
 
 
 @app.command()
 def up(
+    *,
     port: Annotated[
         int | None,
         typer.Option(
@@ -58,38 +66,56 @@ def up(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="One configuration key; may be repeated."),
     ] = None,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=65_535,
+            metavar="PORT",
+            help="Serve /metrics, /healthz and /readyz on this port; 0 takes a free one.",
+        ),
+    ] = None,
     log_level: Annotated[
-        LogLevel, typer.Option(metavar="LEVEL", help=f"{', '.join(LogLevel)}: what to log.")
-    ] = LogLevel.INFO,
+        LogLevel | None,
+        typer.Option(metavar="LEVEL", help=f"{', '.join(LogLevel)}: what to log; else info."),
+    ] = None,
+    log_format: Annotated[
+        LogFormat | None,
+        typer.Option(metavar="FORMAT", help="text, or json for one object per line; else text."),
+    ] = None,
 ) -> None:
     """Start a node and serve until stopped.
 
     Configuration is Kafka's: the keys of server.properties, from --config and --set.
     A line that begins with 'ready' says where clients connect.
     """
-    set_up(log_level)
     if memory and data is not None:
         _fail(EXIT_CONFIG, "--memory and --data exclude each other")
     try:
         loaded = load_config(
             _read(config),
             settings or [],
-            _from_options(port, data),
+            _from_options(
+                {
+                    "port": port,
+                    "log.dirs": data,
+                    "metrics.port": metrics_port,
+                    "logging.level": log_level,
+                    "logging.format": log_format,
+                }
+            ),
             properties_name=config or "",
         )
     except ConfigError as problem:
         _fail(EXIT_CONFIG, str(problem))
+    set_up(loaded.config.logging_level, loaded.config.logging_format)
     _tell_ignored(loaded)
     _run(lambda: _serve(loaded, memory=memory))
 
 
-def _from_options(port: int | None, data: str | None) -> dict[str, str]:
-    options = {}
-    if port is not None:
-        options["port"] = str(port)
-    if data is not None:
-        options["log.dirs"] = data
-    return options
+def _from_options(options: Mapping[str, object]) -> dict[str, str]:
+    """Those that were given, as keys of the configuration."""
+    return {key: str(value) for key, value in options.items() if value is not None}
 
 
 def _read(path: str | None) -> str | None:
@@ -119,17 +145,22 @@ async def _serve(loaded: LoadedConfig, *, memory: bool) -> None:
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(LoopProblems())
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in STOP_SIGNALS:
         loop.add_signal_handler(number, stopping.set)
     try:
         storage = await _open_storage(loaded.config, memory=memory)
         async with Node(loaded.config, storage) as node:
-            _tell_ready(node.bootstrap_servers, storage.directory, memory=memory)
+            _tell_ready(node, storage.directory, memory=memory)
             await stopping.wait()
             log.info("stopping")
     except (StartError, ListenError, LogError, DataFileError, OSError) as problem:
         _fail(EXIT_START, str(problem))
     log.info("stopped")
+    for number in STOP_SIGNALS:
+        # The loop would leave the default behind, and an impatient second signal would then turn
+        # an orderly end into a killed process.
+        loop.remove_signal_handler(number)
+        signal.signal(number, signal.SIG_IGN)
 
 
 async def _open_storage(config: BrokerConfig, *, memory: bool) -> "Storage":
@@ -153,11 +184,12 @@ def _unusable(directory: str, refusal: OSError) -> str:
     return f"cannot keep data in {path}: {reason}; {advice}, or keep none with --memory"
 
 
-def _tell_ready(bootstrap_servers: str, directory: str, *, memory: bool) -> None:
+def _tell_ready(node: "Node", directory: str, *, memory: bool) -> None:
     """In one write, so that a reader who leaves after the first line breaks nothing."""
     lines = (
-        f"ready {bootstrap_servers}",
+        f"ready {node.bootstrap_servers}",
         "data: in memory, gone at the end" if memory else f"data: {directory}",
+        *([f"metrics: {node.monitoring.url}/metrics"] if node.monitoring else []),
         "stop: Ctrl-C, or SIGTERM to this process",
     )
     print("\n".join(lines), flush=True)

@@ -23,7 +23,7 @@ from drumbeat.protocol.schema import NULL_UUID, Int32, Int64, Uuid, V
 
 VERSIONS = range(5)
 LEGACY_VERSIONS = range(1)  # of values under a legacy key
-_FLEXIBLE_VERSION = 4
+FLEXIBLE_VERSION = 4
 _EXPLICIT_EXPIRY_VERSION = 1
 
 PARTITION_BYTES = 4  # at the end of a key
@@ -41,11 +41,12 @@ _PARTITION = struct.Struct(">i")
 
 # Version 4 as it nearly always is: a length of one byte, the metadata, and the topic id as the
 # only tagged field. One layout per length; 0, which is null, has none that any value fits.
+V4_LAYOUT = "hqiB{}sq3s16s"  # to be filled with the bytes of metadata
 _V4_LENGTH_AT = 14
 _V4_LENGTH_MAX = 127  # the length counts one more than the bytes of metadata
 _V4_LAYOUTS = (
     struct.Struct(""),
-    *(struct.Struct(f">hqiB{size}sq3s16s") for size in range(_V4_LENGTH_MAX)),
+    *(struct.Struct(">" + V4_LAYOUT.format(size)) for size in range(_V4_LENGTH_MAX)),
 )
 TOPIC_ID_TAG = b"\x01\x00\x10"  # one tagged field: tag 0 of 16 bytes
 
@@ -80,18 +81,18 @@ def encode_offset_commit(record: OffsetCommitRecord) -> tuple[bytes, bytes]:
     length = len(data) + 1
     if length > _V4_LENGTH_MAX or expire_ms != NO_EXPIRE_TIMESTAMP or topic_id == NULL_UUID:
         return key, _encode_any(record)
-    head = (_FLEXIBLE_VERSION, offset, leader_epoch, length)
+    head = (FLEXIBLE_VERSION, offset, leader_epoch, length)
     return key, _PACK_V4[length](*head, data, at_ms, TOPIC_ID_TAG, topic_id)
 
 
 def encode_offset_key(group_id: str, topic: str, partition: int) -> bytes:
     if len(group_id) + len(topic) > KEY_CACHED_BYTES_MAX:
-        return _encode_names.__wrapped__(group_id, topic) + _pack_partition(partition)
-    return _encode_names(group_id, topic) + _pack_partition(partition)
+        return encode_names.__wrapped__(group_id, topic) + _pack_partition(partition)
+    return encode_names(group_id, topic) + _pack_partition(partition)
 
 
 @lru_cache(KEYS_CACHED)
-def _encode_names(group_id: str, topic: str) -> bytes:
+def encode_names(group_id: str, topic: str) -> bytes:
     return b"".join((_KEY_PREFIX, _string(group_id), _string(topic)))
 
 
@@ -101,7 +102,7 @@ def decode_offset_commit(key: bytes, value: bytes) -> OffsetCommitRecord:
         unpack = _UNPACK_V4[value[_V4_LENGTH_AT]]
         version, offset, leader_epoch, _, metadata, timestamp_ms, tag, topic_id = unpack(value)
         names = read_names(key[:-PARTITION_BYTES]) if len(key) <= KEY_CACHED_BYTES_MAX else None
-        if names is not None and version == _FLEXIBLE_VERSION and tag == TOPIC_ID_TAG:
+        if names is not None and version == FLEXIBLE_VERSION and tag == TOPIC_ID_TAG:
             group_id, topic = names
             (partition,) = _unpack_partition(key, len(key) - PARTITION_BYTES)
             # fmt: off
@@ -130,7 +131,7 @@ def decode_offset_value(key: OffsetKey, value: bytes, versions: range) -> Offset
     (version,) = _VERSION.unpack_from(value)
     if version not in versions:
         raise RecordError(f"offset commit value has unknown version {version}")
-    decode = decoder(OffsetCommitValue, version, version >= _FLEXIBLE_VERSION)
+    decode = decoder(OffsetCommitValue, version, version >= FLEXIBLE_VERSION)
     try:
         fields = decode(value, _VERSION.size)
     except ProtocolError as problem:
@@ -157,7 +158,7 @@ def read_names(prefix: bytes) -> tuple[str, str] | None:
 
 
 def _encode_any(record: OffsetCommitRecord) -> bytes:
-    version = _FLEXIBLE_VERSION
+    version = FLEXIBLE_VERSION
     if record.expire_timestamp_ms != NO_EXPIRE_TIMESTAMP:
         version = _EXPLICIT_EXPIRY_VERSION
     if len(record.metadata.encode()) > STRING_BYTES_MAX:
@@ -175,7 +176,7 @@ def _encode_any(record: OffsetCommitRecord) -> bytes:
 
 @cache
 def _value_encoder(version: int) -> Encoder:
-    return encoder(OffsetCommitValue, version, version >= _FLEXIBLE_VERSION)
+    return encoder(OffsetCommitValue, version, version >= FLEXIBLE_VERSION)
 
 
 def _string(text: str) -> bytes:

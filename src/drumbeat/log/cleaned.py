@@ -42,7 +42,9 @@ class CleanedWriter:
         header = batch.header
         if not self._segments:
             self._begin(self._base_offset)
-        elif self._current.must_roll(header, header.last_offset, self._settings):
+        elif self._current.must_roll(
+            header.size, header.max_timestamp, header.last_offset, self._settings
+        ):
             self._end()
             self._begin(header.base_offset)
         self.records += header.record_count

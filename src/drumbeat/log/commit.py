@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from drumbeat.log.files import (
     FULL_ERRNOS,
@@ -30,7 +30,16 @@ class CommitFailure(NamedTuple):
     is_harmless: bool
 
 
-Ended = Callable[[Sequence[StagedWrite], CommitFailure | None], None]
+class Committer(Protocol):
+    """Whose commit it is. Both are called on its loop, one after the other."""
+
+    def end_commit(
+        self, writes: Sequence[StagedWrite], failure: CommitFailure | None
+    ) -> None:
+        """How it went."""
+
+    def tell_synced(self) -> None:
+        """Tell whoever waits, if it went well."""
 
 
 class Commit:
@@ -40,27 +49,23 @@ class Commit:
     last segment can have a torn tail and only its indexes can be out of date.
     """
 
-    __slots__ = ("_created", "_disk", "_ended", "writes")
+    __slots__ = ("_created", "_disk", "log", "writes")
 
-    def __init__(self, disk: Disk, writes: Sequence[StagedWrite], ended: Ended) -> None:
+    def __init__(self, disk: Disk, writes: Sequence[StagedWrite], log: Committer) -> None:
+        self.log = log
         self.writes = writes
         self._disk = disk
-        self._ended = ended
         self._created: list[GrowingSegment] = []
-
-    def end(self, failure: CommitFailure | None) -> None:
-        """Tell the log, on its loop, how it went."""
-        self._ended(self.writes, failure)
 
     @property
     def is_small(self) -> bool:
         """Whether a journal may carry it: one piece, into a segment that is open and stays so."""
         if len(self.writes) != 1:
             return False
-        segment, _, buffers, _, is_closed = self.writes[0]
+        segment, position, _, growth, is_closed = self.writes[0]
         if is_closed or segment.fd is None:
             return False
-        return 0 < sum(map(len, buffers)) <= SMALL_BYTES_MAX
+        return 0 < growth.extent.size - position <= SMALL_BYTES_MAX
 
     def run(self) -> CommitFailure | None:
         """Make it durable; on failure take it back and say what went wrong."""

@@ -25,8 +25,7 @@ class Growth(NamedTuple):
     extent: Extent
     first_timestamp: int
     bytes_since_index: int
-    offset_index_size: int
-    time_index_size: int
+    index_sizes: tuple[int, int]  # of offset and time index
 
 
 class StagedWrite(NamedTuple):
@@ -59,17 +58,20 @@ class GrowingSegment(Segment):
         self._max_timestamp_offset = base_offset
         self._first_timestamp = NO_TIMESTAMP
         self._bytes_since_index = 0
+        self._index_sizes = (0, 0)
         self._pending: list[bytes | memoryview] = []
         self._taken_size = 0
         self._published = self._growth()
 
-    def must_roll(self, header: BatchHeader, last_offset: int, settings: LogSettings) -> bool:
+    def must_roll(
+        self, size: int, max_timestamp: int, last_offset: int, settings: LogSettings
+    ) -> bool:
         """Whether a batch belongs into a new segment: LogSegment.shouldRoll, less the clock."""
         if self.size == 0:
             return False
-        age_ms = header.max_timestamp - self._first_timestamp
+        age_ms = max_timestamp - self._first_timestamp
         return (
-            self.size + header.size > settings.segment_bytes
+            self.size + size > settings.segment_bytes
             or (age_ms > settings.segment_ms and self._first_timestamp >= 0)
             or self._is_index_full
             or last_offset - self.base_offset > RELATIVE_OFFSET_MAX
@@ -104,6 +106,7 @@ class GrowingSegment(Segment):
         self._check_indexes()
 
     def _check_indexes(self) -> None:
+        self._index_sizes = (self.offset_index.size, self.time_index.size)
         self._is_index_full = self.offset_index.is_full(
             self._index_bytes_max
         ) or self.time_index.is_full(self._index_bytes_max)
@@ -111,6 +114,7 @@ class GrowingSegment(Segment):
     def end(self) -> None:
         """No batch follows: the time index gets the largest timestamp, which retention reads."""
         self.time_index.maybe_append(self._max_timestamp, self._max_timestamp_offset)
+        self._check_indexes()
         self.is_closed = True
 
     def take(self) -> StagedWrite:
@@ -154,8 +158,9 @@ class GrowingSegment(Segment):
         )
         self._first_timestamp = growth.first_timestamp
         self._bytes_since_index = growth.bytes_since_index
-        self.offset_index.truncate(growth.offset_index_size)
-        self.time_index.truncate(growth.time_index_size)
+        offset_index_size, time_index_size = growth.index_sizes
+        self.offset_index.truncate(offset_index_size)
+        self.time_index.truncate(time_index_size)
         self._check_indexes()
         self._pending = []
         self._taken_size = self.size
@@ -166,6 +171,6 @@ class GrowingSegment(Segment):
         # fmt: off
         return _new(Growth, (
             _new(Extent, extent), self._first_timestamp, self._bytes_since_index,
-            self.offset_index.size, self.time_index.size,
+            self._index_sizes,
         ))
         # fmt: on

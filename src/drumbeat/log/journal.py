@@ -54,7 +54,7 @@ class Entry(NamedTuple):
 
 
 class Journal:
-    """Worker threads take turns."""
+    """Threads take turns. Only `try_write`, which waits for nothing, is for the event loop."""
 
     def __init__(self, disk: Disk, directory: str) -> None:
         self._turn = threading.Lock()
@@ -69,25 +69,59 @@ class Journal:
     def append(self, entries: Sequence[Entry], descriptors: Sequence[int]) -> None:
         """Make the entries durable; their segments, by descriptor, are synced some time later."""
         with self._turn:
-            self._append(entries, descriptors)
-
-    def _append(self, entries: Sequence[Entry], descriptors: Sequence[int]) -> None:
-        encoded = encode_entries(entries, self._generation)
-        size = sum(map(len, encoded))
-        if self._fd is None or self._end + size > FILE_BYTES:
-            self._checkpoint()
             encoded = encode_entries(entries, self._generation)
-        fd = self._opened()
-        self._allocate(fd, self._end + size)
+            size = sum(map(len, encoded))
+            if self._fd is None or self._end + size > FILE_BYTES:
+                self._checkpoint()
+                encoded = encode_entries(entries, self._generation)
+            fd = self._opened()
+            self._allocate(fd, self._end + size)
+            self._write(fd, encoded, size)
+            self._note(entries, descriptors)
+            sync_file(self._disk, fd)
+
+    def try_write(self, entries: Sequence[Entry], descriptors: Sequence[int]) -> bool:
+        """Write the entries to the page cache; `sync` makes them durable.
+
+        False if it takes a worker: the file has to grow or to begin anew, or it is another's turn.
+        """
+        if not self._turn.acquire(blocking=False):
+            return False
+        try:
+            encoded = encode_entries(entries, self._generation)
+            size = sum(map(len, encoded))
+            fd = self._fd
+            if fd is None or self._end + size > min(self._allocated, FILE_BYTES):
+                return False
+            self._write(fd, encoded, size)
+            self._note(entries, descriptors)
+        except OSError:
+            return False  # whoever tries again will tell
+        finally:
+            self._turn.release()
+        return True
+
+    def sync(self) -> None:
+        """Make durable what `try_write` wrote.
+
+        Nobody's turn: if the journal begins anew meanwhile, the segments were synced before.
+        """
+        assert self._fd is not None
+        sync_file(self._disk, self._fd)
+
+    def _write(self, fd: int, encoded: Sequence[bytes | memoryview], size: int) -> None:
         if size <= JOINED_BYTES_MAX:
             encoded = [b"".join(encoded)]
         write_all(self._disk, fd, encoded, self._end)
-        sync_file(self._disk, fd)
         self._end += size
+
+    def _note(self, entries: Sequence[Entry], descriptors: Sequence[int]) -> None:
+        """Remember which segments have to be synced before the journal may begin anew."""
+        unsynced = self._unsynced
         for entry, descriptor in zip(entries, descriptors, strict=True):
             key = entry[:2]
-            if key not in self._unsynced:
-                self._unsynced[key] = os.dup(descriptor)
+            if key not in unsynced:
+                unsynced[key] = os.dup(descriptor)
 
     def forget(self, directory: str) -> None:
         """Say nothing more of a partition, because it is going to be removed."""

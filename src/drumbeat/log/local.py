@@ -15,7 +15,13 @@ from typing import NamedTuple, TypeVar
 
 from drumbeat.log.checkpoint import read_epochs, write_start_offset
 from drumbeat.log.cleaner import LogCleaner, Run
-from drumbeat.log.commit import Commit, CommitFailure, remove_segment, write_indexes
+from drumbeat.log.commit import (
+    SMALL_BYTES_MAX,
+    Commit,
+    CommitFailure,
+    remove_segment,
+    write_indexes,
+)
 from drumbeat.log.epochs import EpochHistory
 from drumbeat.log.errors import AppendFailed, LogError, LogFull, OffsetOutOfRange
 from drumbeat.log.files import sync_directory
@@ -112,10 +118,24 @@ class LocalPartitionLog(OwnedLog):
     def _restore(self) -> None:
         self._segments.restore()
 
-    def _begin_commit(self) -> None:
-        self._rounds.enqueue(Commit(self._disk, self._segments.take(), self._end_commit))
+    def _schedule_commit(self) -> None:
+        self._rounds.gather(self)
 
-    def _end_commit(self, writes: Sequence[StagedWrite], failure: CommitFailure | None) -> None:
+    @property
+    def is_ordinary(self) -> bool:
+        """Whether what has gathered is small and ends no segment."""
+        return self._segments.growth_bytes <= SMALL_BYTES_MAX
+
+    def begin_commit(self) -> Commit | None:
+        """A commit of everything that has gathered, if anything has."""
+        if not self._begin_next():
+            return None
+        return Commit(self._disk, self._segments.take(), self)
+
+    def _begin_commit(self) -> None:
+        """The round that asked for it has it from `begin_commit`."""
+
+    def end_commit(self, writes: Sequence[StagedWrite], failure: CommitFailure | None) -> None:
         if failure is None:
             self._segments.publish(writes)
             self._commit_succeeded()

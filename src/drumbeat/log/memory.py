@@ -125,6 +125,7 @@ class MemoryPartitionLog(OwnedLog):
         if fault is None:
             self._in_flight = []
             self._commit_succeeded()
+            self.tell_synced()
         else:
             kind, text = fault.error, f"{self._topic_partition}: injected fault"
             self._commit_failed(lambda: kind(text), is_fatal=kind is AppendFailed)

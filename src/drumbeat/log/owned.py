@@ -1,6 +1,6 @@
 """What every adapter's partition log has in common: ownership, offsets, and who waits for a sync.
 
-At most one commit is in flight; what is appended meanwhile goes with the next, which starts when
+At most one commit is in flight; what is appended meanwhile goes with the next, which may start when
 the first ends. So the number of syncs follows the disk, and their size follows the load.
 """
 
@@ -21,7 +21,7 @@ from drumbeat.log.errors import (
     UnexpectedEndOffset,
 )
 from drumbeat.log.port import EpochEntry, LogSettings, TopicPartition
-from drumbeat.protocol.record_batch import BatchHeader, read_header
+from drumbeat.protocol.record_batch import LOG_OVERHEAD, BatchHeader, read_header
 
 
 class OwnedLog(ABC):
@@ -100,7 +100,7 @@ class OwnedLog(ABC):
             raise UnexpectedEndOffset(expected, base_offset)
         header = read_header(batch)
         size = len(batch)
-        if size != header.size:
+        if size != header.batch_length + LOG_OVERHEAD:
             raise ValueError(f"{size} bytes given, but the batch says it has {header.size}")
         settings = self._settings
         if size > settings.batch_bytes_max or size > settings.segment_bytes:
@@ -119,9 +119,10 @@ class OwnedLog(ABC):
         return self._synced_offset
 
     def request_sync(self) -> None:
-        self._is_sync_wanted = True
-        if not self._is_committing:
-            self._begin_next()
+        if not self._is_sync_wanted:
+            self._is_sync_wanted = True
+            if not self._is_committing:
+                self._schedule_commit()
 
     async def _commit_number(self, number: int) -> None:
         """Wait for the end of a commit that runs or, if it is the next, is asked for here."""
@@ -131,27 +132,35 @@ class OwnedLog(ABC):
             self.request_sync()
         await waiter
 
-    def _begin_next(self) -> None:
-        if not (self._is_sync_wanted and self._is_dirty):
-            self._is_sync_wanted = False
-            return
+    def _schedule_commit(self) -> None:
+        """Have `_begin_next` called; an adapter may wait for more to gather."""
+        self._begin_next()
+
+    def _begin_next(self) -> bool:
+        """Begin a commit of everything that has gathered; False if nothing has."""
+        if not (self._is_sync_wanted and self._is_dirty) or self._is_committing:
+            self._is_sync_wanted &= self._is_committing
+            return False
         self._is_sync_wanted = self._is_dirty = False
         self._is_committing = True
         self._begun += 1
         self._covered_offset = self._end_offset
         self._begin_commit()
+        return True
 
     def _commit_succeeded(self) -> None:
-        """The newest commit is durable. The next starts before anybody hears of it."""
+        """The newest commit is durable. `tell_synced` follows, once the next could begin."""
         number = self._begun
         self._synced_offset = self._covered_offset
         self._is_committing = False
-        if self._refusal is None:
-            self._begin_next()
+        if self._is_sync_wanted and self._refusal is None:
+            self._schedule_commit()
         while self._waiters and self._waiters[0][0] <= number:
             _resolve(self._waiters.popleft()[1], None)
         if self._refusal is not None:  # fenced while the commit ran: nothing follows it
             self._drop_unsynced(self._refusal)
+
+    def tell_synced(self) -> None:
         if self._on_synced is not None:
             self._on_synced(self._synced_offset)
 

@@ -1,20 +1,28 @@
 """Commits in rounds: what a turn of the event loop gathers goes to the disk together.
 
 Small commits of a round share one sync of the journal and one wake-up of the loop. The loop itself
-writes them to their segments, which only fills the page cache: a worker thread would have to fight
-the loop for the interpreter after every write, and that costs more than all else together. Large
-commits, and those that begin or end a segment, get a worker and a sync each and hold nobody up.
+writes them to their segments and to the journal, which only fills the page cache: another thread
+would have to fight the loop for the interpreter after every write, and that costs more than all
+else together. So all that is left to a thread is to wait for the sync. Large commits, and those
+that begin or end a segment, get a worker and a sync each and hold nobody up.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
 
 from drumbeat.log.commit import Commit, CommitFailure, descriptor
 from drumbeat.log.files import SyncError
 from drumbeat.log.journal import Entry, Journal
+from drumbeat.log.sync_thread import SyncThread
 from drumbeat.log.workers import Workers
+
+_new = tuple.__new__
+
+Failures = Sequence[CommitFailure | None]
 
 
 class CommitRounds:
@@ -24,6 +32,7 @@ class CommitRounds:
         self.workers = workers
         self._journal = journal
         self._journal_error: OSError | None = None
+        self._sync_thread = SyncThread()
         self._gathered: list[Commit] = []
         self._is_running = False
         self._is_scheduled = False
@@ -48,15 +57,44 @@ class CommitRounds:
         commits, self._gathered = self._gathered, []
         problems = [commit.try_write() for commit in commits]
         loop = asyncio.get_running_loop()
-        self.workers.executor.submit(self._run_round, commits, problems, loop)
+        if any(problems) or not self._try_journal(commits):
+            self.workers.executor.submit(self._run_round, commits, problems, loop)
+        else:
+            self._sync_thread.submit(partial(self._sync_round, commits, loop))
 
-    def _end(self, commits: Sequence[Commit], failures: Sequence[CommitFailure | None]) -> None:
+    def _try_journal(self, commits: Sequence[Commit]) -> bool:
+        """Write all of them to the journal, if that can be done without waiting."""
+        if self._journal is None or self._journal_error is not None:
+            return False
+        return self._journal.try_write(*_entries(commits))
+
+    def _end(self, commits: Sequence[Commit], failures: Failures | None) -> None:
         self._is_running = False
         self._start()
+        if failures is None:
+            for commit in commits:
+                commit.end(None)
+            return
         for commit, failure in zip(commits, failures, strict=True):
             commit.end(failure)
 
-    # -- in a worker thread ----------------------------------------------------------------------
+    def close(self) -> None:
+        """Nothing is enqueued any more."""
+        self._sync_thread.stop()
+
+    # -- in other threads ------------------------------------------------------------------------
+
+    def _sync_round(self, commits: Sequence[Commit], loop: asyncio.AbstractEventLoop) -> None:
+        """The ordinary round: everything is written, and has to be synced."""
+        assert self._journal is not None
+        failures: Failures | None = None
+        try:
+            self._journal.sync()
+        except OSError as error:
+            self._give_up_journal(self._journal)
+            failures = [self._without_journal(commit, error) for commit in commits]
+        with suppress(RuntimeError):  # a loop that is closed has nobody left to tell
+            loop.call_soon_threadsafe(self._end, commits, failures)
 
     def _run_alone(self, commit: Commit, loop: asyncio.AbstractEventLoop) -> None:
         loop.call_soon_threadsafe(commit.end, commit.run())
@@ -85,13 +123,8 @@ class CommitRounds:
             return
         if self._journal_error is not None:
             raise self._journal_error
-        writes = [commit.writes[0] for commit in commits]
-        entries = [
-            Entry(segment.directory_name, segment.base_offset, position, buffers)
-            for segment, position, buffers, _, _ in writes
-        ]
         try:
-            self._journal.append(entries, [descriptor(write.segment) for write in writes])
+            self._journal.append(*_entries(commits))
         except SyncError:
             self._give_up_journal(self._journal)
             raise
@@ -107,3 +140,15 @@ class CommitRounds:
         if self._journal_error is None and not isinstance(error, SyncError):
             return commit.sync()
         return commit.fail(error)
+
+
+def _entries(commits: Sequence[Commit]) -> tuple[list[Entry], list[int]]:
+    """What the journal has to know of small commits, and the descriptors of their segments."""
+    entries: list[Entry] = []
+    descriptors: list[int] = []
+    for commit in commits:
+        segment, position, buffers, _, _ = commit.writes[0]
+        place = (segment.directory_name, segment.base_offset, position, buffers)
+        entries.append(_new(Entry, place))
+        descriptors.append(descriptor(segment))
+    return entries, descriptors

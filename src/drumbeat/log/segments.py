@@ -66,7 +66,7 @@ class Segments:
         self, batch: bytes, header: BatchHeader, base_offset: int, epoch: int, settings: LogSettings
     ) -> None:
         last_offset = base_offset + header.last_offset_delta
-        if self._active.must_roll(header, last_offset, settings):
+        if self._active.must_roll(len(batch), header.max_timestamp, last_offset, settings):
             self.roll(base_offset, settings)
         self._active.stage(batch, header, base_offset, epoch)
 

@@ -205,6 +205,7 @@ class LocalStore:
         finally:
             if self._lock is not None:
                 self._lock.release()
+            self._rounds.close()
             self._workers.executor.shutdown()
         for outcome in outcomes:
             if outcome is not None:

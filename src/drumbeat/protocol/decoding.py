@@ -190,10 +190,11 @@ class DecoderSource(Source):
         # buffer, and the check at the end of the message finds the position that did.
         self._flush()
         self.line("size = buf[pos]")
-        self.line("if 0 < size < 128:")
+        self.line("if 1 < size < 128:")
         with self.indented():
             self.line("stop = pos + size")
             self.line(f"{target} = buf[pos + 1:stop]{decode}; pos = stop")
+        self.line(f"elif size == 1: {target} = {'' if decode else b''!r}; pos += 1")
         if may_be_null:
             self.line(f"elif size == 0: {target} = None; pos += 1")
         self.line("else:")

@@ -11,7 +11,7 @@ from typing import Any
 from drumbeat.protocol.pieces import join
 from drumbeat.protocol.schema import FIXED, Field, Type, fields_in, fields_of, tagged_in
 from drumbeat.protocol.source import Source
-from drumbeat.protocol.varint import encode_uvarint
+from drumbeat.protocol.varint import ONE_BYTE, encode_uvarint
 
 
 class EncoderSource(Source):
@@ -23,7 +23,12 @@ class EncoderSource(Source):
 
     def __init__(self, message: type[Any], version: int, is_flexible: bool) -> None:
         super().__init__(message, version, is_flexible)
-        self.names |= {"uvarint": encode_uvarint, "starmap": starmap, "join": join}
+        self.names |= {
+            "uvarint": encode_uvarint,
+            "one_byte": ONE_BYTE,  # nearly every length is looked up in line
+            "starmap": starmap,
+            "join": join,
+        }
         self._run: list[
             tuple[str, str]
         ] = []  # fixed-width values not yet packed: (format, expression)
@@ -171,7 +176,8 @@ class EncoderSource(Source):
             self._run.append((fixed_format, expression))
             return
         self._flush()
-        self.line(f"add(uvarint({expression} + 1))")
+        self.line(f"size = {expression} + 1")
+        self.line("add(one_byte[size] if size < 128 else uvarint(size))")
 
     def _flush(self) -> None:
         """Packs the fixed-width values gathered so far with one call."""

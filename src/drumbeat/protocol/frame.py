@@ -24,25 +24,21 @@ _FOREIGN = (
 class FrameDecoder:
     def __init__(self, frame_bytes_max: int) -> None:
         self._frame_bytes_max = frame_bytes_max
-        self._partial = bytearray()  # the beginning of a frame whose rest is still to come
-
-    @property
-    def buffered_bytes(self) -> int:
-        return len(self._partial)
+        self.partial = bytearray()  # the beginning of a frame whose rest is still to come
 
     def feed(self, chunk: bytes | memoryview) -> list[bytes]:
         """The frames that `chunk` completes, without their lengths."""
-        if not self._partial:
+        if not self.partial:
             size = len(chunk) - LENGTH_BYTES
             if 0 <= size <= self._frame_bytes_max and _length.unpack_from(chunk)[0] == size:
                 return [bytes(chunk[LENGTH_BYTES:])]  # one frame and nothing else, as usual
             frames, position = self._split(chunk)
-            self._partial += chunk[position:]
+            self.partial += chunk[position:]
             return frames
-        self._partial += chunk
-        frames, position = self._split(self._partial)
+        self.partial += chunk
+        frames, position = self._split(self.partial)
         if position:
-            del self._partial[:position]
+            del self.partial[:position]
         return frames
 
     def _split(self, data: bytes | bytearray | memoryview) -> tuple[list[bytes], int]:

@@ -30,6 +30,7 @@ from drumbeat.protocol.varint import Buffer
 DECOMPRESSED_BYTES_MAX: Final = 128 * 1024 * 1024
 
 _INT32_MAX = 2**31 - 1
+_NO_CODEC = Codec.NONE  # an enum's member takes longer to find than to compare
 _TIMESTAMP = itemgetter(1)
 
 _PREFIX = struct.Struct(">qiibI")  # what the checksum leaves out, and the checksum
@@ -121,17 +122,36 @@ def encode_batch(records: Sequence[Row], options: BatchOptions = PLAIN) -> bytes
     if last_offset_delta > _INT32_MAX:
         raise ValueError(f"offsets of a batch span {last_offset_delta}; limit is {_INT32_MAX}")
     section = encode_rows(records, base_offset, base_timestamp)
-    if options.codec is not Codec.NONE:
+    timestamps = (base_timestamp, max(map(_TIMESTAMP, records)))
+    return _enclose(section, options, base_offset, last_offset_delta, timestamps, len(records))
+
+
+def enclose(
+    section: bytes, options: BatchOptions, base_offset: int, timestamp: int, count: int
+) -> bytes:
+    """The batch of a section of `count` records at consecutive offsets, all of one timestamp."""
+    timestamps = (timestamp, timestamp)
+    return _enclose(section, options, base_offset, count - 1, timestamps, count)
+
+
+def _enclose(
+    section: bytes,
+    options: BatchOptions,
+    base_offset: int,
+    last_offset_delta: int,
+    timestamps: tuple[int, int],  # the first and the largest
+    count: int,
+) -> bytes:
+    if options.codec is not _NO_CODEC:
         section = compress(options.codec, section, options.compression_level)
     checked = _CHECKED.pack(
         options.attributes,
         last_offset_delta,
-        base_timestamp,
-        max(map(_TIMESTAMP, records)),
+        *timestamps,
         options.producer_id,
         options.producer_epoch,
         options.base_sequence,
-        len(records),
+        count,
     )
     prefix = _PREFIX.pack(
         base_offset,

@@ -17,7 +17,7 @@ UINT64_MAX: Final = 2**64 - 1
 
 _UINT32_BYTES_MAX = 5
 _UINT64_BYTES_MAX = 10
-_ONE_BYTE = tuple(bytes((value,)) for value in range(128))
+ONE_BYTE = tuple(bytes((value,)) for value in range(128))
 
 
 class MalformedVarint(ValueError):  # noqa: N818 - reads as what it is
@@ -62,21 +62,21 @@ def read_varlong(buffer: Buffer, position: int) -> tuple[int, int]:
 def encode_uvarint(value: int) -> bytes:
     """Unsigned, at most 32 bits."""
     if 0 <= value < 128:
-        return _ONE_BYTE[value]
+        return ONE_BYTE[value]
     return _encode(value, UINT32_MAX)
 
 
 def encode_varint(value: int) -> bytes:
     """Zigzag, at most 32 bits."""
     if -64 <= value < 64:
-        return _ONE_BYTE[(value << 1) ^ (value >> 63)]
+        return ONE_BYTE[(value << 1) ^ (value >> 63)]
     return _encode((value << 1) ^ (value >> 63), UINT32_MAX)
 
 
 def encode_varlong(value: int) -> bytes:
     """Zigzag, at most 64 bits."""
     if -64 <= value < 64:
-        return _ONE_BYTE[(value << 1) ^ (value >> 63)]
+        return ONE_BYTE[(value << 1) ^ (value >> 63)]
     return _encode((value << 1) ^ (value >> 63), UINT64_MAX)
 
 
@@ -86,7 +86,7 @@ def short_varints() -> tuple[bytes, ...]:
 
     For encoders that inline the look-up. Made on first use: start-up need not wait for it.
     """
-    one_byte = [_ONE_BYTE[low] for low in range(0, 128, 2)]
+    one_byte = [ONE_BYTE[low] for low in range(0, 128, 2)]
     two_bytes = [bytes((low | 0x80, high)) for high in range(1, 128) for low in range(0, 128, 2)]
     return (*one_byte, *two_bytes, encode_varint(-1))
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from drumbeat.log.errors import LogError
 from drumbeat.log.port import LogStore
@@ -20,7 +20,12 @@ from drumbeat.runtime.requests import Tasks
 from drumbeat.runtime.topic_changes import finish_deletions
 from drumbeat.runtime.topics import Topic, TopicCatalog, TopicStore
 
+if TYPE_CHECKING:
+    from drumbeat.runtime.metrics.histogram import Histogram
+
 log = logging.getLogger(__name__)
+
+IN_MEMORY = "memory"  # the directory of a node that has none
 
 
 class Advertised(NamedTuple):
@@ -39,6 +44,7 @@ class Storage(NamedTuple):
     producer_ids: ProducerIds
     configs: DynamicConfigs
     directory: str  # as DescribeLogDirs names it
+    sync_times: "Histogram | None" = None  # of its disk, if it has one and somebody asks
 
 
 class Broker:
@@ -108,4 +114,6 @@ class Broker:
                 log.warning("%s-%d: retention failed: %s", topic, index, problem)
                 continue
             if removed:
-                log.info("%s-%d: retention removed %d segments", topic, index, removed)
+                fields = {"topic": topic, "partition": index, "segments": removed}
+                message = "%s-%d: retention removed %d segments"
+                log.info(message, *fields.values(), extra={"fields": fields})

@@ -26,6 +26,12 @@ class Cleaner:
         self._config = config
         # Logs that compaction failed on; as in Kafka they are left alone until they are reopened.
         self._uncleanable: set[PartitionLog] = set()
+        self.compactions = 0
+        self.compacted_bytes = 0  # that are gone
+
+    @property
+    def uncleanable_count(self) -> int:
+        return len(self._uncleanable)
 
     async def clean_for_ever(self) -> None:
         while True:
@@ -49,8 +55,15 @@ class Cleaner:
             return True
         if result is None:
             return False
-        log.info("%s: compacted %s", dirtiest.topic_partition, _summary(result))
+        self._note(dirtiest, result)
         return True
+
+    def _note(self, compacted: PartitionLog, result: CompactionResult) -> None:
+        self.compactions += 1
+        self.compacted_bytes += result.bytes_before - result.bytes_after
+        fields = {**compacted.topic_partition._asdict(), **result._asdict()}
+        summary = _summary(result)
+        log.info("%s: compacted %s", compacted.topic_partition, summary, extra={"fields": fields})
 
     def _dirtiest(self, now_ms: int) -> PartitionLog | None:
         logs = {partition.log for _, partition in self._partitions.opened()}

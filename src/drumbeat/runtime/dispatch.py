@@ -42,10 +42,6 @@ class Answer(NamedTuple):
     endpoint: Endpoint
     correlation_id: int
 
-    def frame(self, response: Any) -> bytes | Pieces:
-        """The response frame, once it is there."""
-        return _frame(self.endpoint, self.correlation_id, response)
-
 
 class Dispatcher:
     def __init__(self, broker: object, handlers: Mapping[int, Handler], tasks: Tasks) -> None:
@@ -73,7 +69,13 @@ class Dispatcher:
             return _new(Answer, (result, endpoint, correlation_id))
         if result is NO_RESPONSE:
             return None
-        return _frame(endpoint, correlation_id, result)
+        return response_frame(endpoint, correlation_id, result)
+
+    def replace_handler(self, api_key: int, handler: Handler) -> None:
+        """Have `handler` answer this API from the next request on."""
+        self._handlers = {**self._handlers, api_key: handler}
+        for key in [key for key in self._endpoints if key[0] == api_key]:
+            del self._endpoints[key]
 
     def _make_endpoint(self, api_key: int, api_version: int) -> Endpoint:
         api, handler = APIS.get(api_key), self._handlers.get(api_key)
@@ -113,7 +115,7 @@ class Dispatcher:
         )
 
 
-def _frame(endpoint: Endpoint, correlation_id: int, response: Any) -> bytes | Pieces:
+def response_frame(endpoint: Endpoint, correlation_id: int, response: Any) -> bytes | Pieces:
     body = endpoint.encode(response)
     start = endpoint.start
     return start.pack(start.size - 4 + len(body), correlation_id) + body

@@ -38,7 +38,9 @@ class Partition:
             self._read_producers()
         self._waiting: deque[tuple[int, Synced]] = deque()  # (offset to be synced, whom to tell)
         self._watchers: set[Callable[[], None]] = set()
-        self.on_failed: Callable[[Exception], None] | None = None  # for one who only reads, too
+        # For the coordinator, which answers to every sync and ends with the log.
+        self.on_synced: Callable[[int], None] | None = None
+        self.on_failed: Callable[[Exception], None] | None = None
         log.listen(self._on_synced, self._on_failed)
 
     @property
@@ -97,6 +99,8 @@ class Partition:
         self.log.request_sync()
 
     def _on_synced(self, synced_offset: int) -> None:
+        if self.on_synced is not None:
+            self.on_synced(synced_offset)
         while self._waiting and self._waiting[0][0] <= synced_offset:
             self._waiting.popleft()[1](None)
         if self._watchers:

@@ -56,8 +56,9 @@ class Deferred:
         self._settle(None, problem)
 
     def when_settled(self, listener: Listener) -> None:
-        self._listener = listener
-        if self._result is not None:
+        if self._result is None:
+            self._listener = listener
+        else:
             listener(*self._result)
 
     async def wait(self) -> Any:
@@ -83,8 +84,10 @@ class Deferred:
     def _settle(self, response: Any, problem: Exception | None) -> None:
         assert self._result is None, "settled twice"
         self._result = (response, problem)
-        if self._listener is not None:
-            self._listener(response, problem)
+        # Whoever listens holds us in turn: without this, only the collector could free the pair.
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            listener(response, problem)
 
 
 class Tasks:

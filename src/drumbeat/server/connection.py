@@ -9,12 +9,13 @@ wake-up produces leaves in one write. While the peer does not read its answers, 
 import asyncio
 import logging
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from drumbeat.protocol.errors import ProtocolError
 from drumbeat.protocol.frame import FrameDecoder
 from drumbeat.protocol.pieces import Pieces
-from drumbeat.runtime.dispatch import Answer, Dispatcher
+from drumbeat.runtime.dispatch import Answer, Dispatcher, response_frame
 from drumbeat.runtime.requests import NO_RESPONSE
 from drumbeat.server.answers import Answers, Slot
 from drumbeat.server.sender import Sender
@@ -32,7 +33,8 @@ PEER_MS_MAX = 30_000  # to finish a frame that was begun, or to read the last an
 class Connection(asyncio.BufferedProtocol):
     def __init__(self, listener: "Listener", dispatcher: Dispatcher, frame_bytes_max: int) -> None:
         self._listener = listener
-        self._dispatcher = dispatcher
+        self._now_ms = listener.now_ms
+        self._dispatch = dispatcher.dispatch
         self._receive_buffer = listener.receive_buffer
         self._decoder = FrameDecoder(frame_bytes_max)
         self._frames: deque[bytes] = deque()  # received, not yet handled
@@ -59,14 +61,14 @@ class Connection(asyncio.BufferedProtocol):
             self.client_host = peer[0]
             self._java_host = f"/{peer[0]}"
             self._name = f"{peer[0]}:{peer[1]}"
-        self._active_ms = self._listener.now_ms()
+        self._active_ms = self._now_ms()
         self._listener.admit(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._receive_buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        self._active_ms = self._listener.now_ms()
+        self._active_ms = self._now_ms()
         try:
             frames = self._decoder.feed(self._receive_buffer[:nbytes])
         except ProtocolError as problem:
@@ -76,7 +78,7 @@ class Connection(asyncio.BufferedProtocol):
             self._frames.extend(frames)
             self._peer_since_ms = None
         self._handle_frames()
-        if self._decoder.buffered_bytes:
+        if self._decoder.partial:
             self._check_beginning()
 
     def _check_beginning(self) -> None:
@@ -91,7 +93,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def resume_writing(self) -> None:
         self._is_write_paused = False
-        self._active_ms = self._listener.now_ms()
+        self._active_ms = self._now_ms()
         # Not from here: uvloop calls this in the middle of a write.
         self._listener.wake(self)
 
@@ -118,7 +120,7 @@ class Connection(asyncio.BufferedProtocol):
         self._throttle()
 
     def _handle_some(self) -> None:
-        frames, now_ms = self._frames, self._listener.now_ms
+        frames, now_ms = self._frames, self._now_ms
         turn_ends_ms = now_ms() + TURN_MS_MAX if len(frames) > 1 else 0
         while frames and not self._is_blocked():
             self._handle(frames.popleft())
@@ -127,15 +129,17 @@ class Connection(asyncio.BufferedProtocol):
                 return
 
     def _is_blocked(self) -> bool:
-        return self._is_write_paused or self._is_closing or self._answers.blocks_next()
+        if self._is_write_paused or self._is_closing:
+            return True
+        answers = self._answers
+        return bool(answers.slots) and answers.blocks_next()
 
     def _handle(self, frame: bytes) -> None:
-        result = self._dispatcher.dispatch(frame, self._java_host)
+        result = self._dispatch(frame, self._java_host)
         if isinstance(result, Answer):
-            slot = self._answers.reserve(result.deferred, len(frame))
-            result.deferred.when_settled(
-                lambda response, problem: self._answered(slot, result, response, problem)
-            )
+            deferred = result.deferred
+            slot = self._answers.reserve(deferred, len(frame))
+            deferred.when_settled(partial(self._answered, slot, result))
         elif result is not None:
             self._answers.add(result)
             if len(result) >= LARGE_ANSWER_BYTES:
@@ -148,29 +152,44 @@ class Connection(asyncio.BufferedProtocol):
     ) -> None:
         if self._is_closing:
             return
-        try:
-            frame = _response_frame(answer, response, problem)
-        except ProtocolError as refusal:
-            self._refuse(refusal)
+        if problem is not None:
+            self._fail(problem)
             return
-        except Exception:
-            # Whoever settled the answer has others to tell; this one is ours to deal with.
-            log.exception("%s: request failed; closing the connection", self)
-            self.abort()
-            return
+        frame: bytes | Pieces = b""
+        # A handler may find out late that none is due: Produce with acks=0 that opened a partition.
+        if response is not NO_RESPONSE:
+            try:
+                frame = response_frame(answer.endpoint, answer.correlation_id, response)
+            except Exception as bug:  # noqa: BLE001 - who settled the answer has others to tell
+                self._fail(bug)
+                return
         self._answers.fill(slot, frame)
         self._listener.wake(self)
 
+    def _fail(self, problem: Exception) -> None:
+        if isinstance(problem, ProtocolError):
+            self._refuse(problem)
+            return
+        log.error("%s: request failed; closing the connection", self, exc_info=problem)
+        self.abort()
+
     def wake(self) -> None:
         """Called once per loop turn in which answers became ready or requests were left over."""
-        self._handle_frames()
+        if self._frames or self._decoder.partial or not self._is_reading:
+            self._handle_frames()
+        else:
+            self._flush()  # all that an answered commit needs
 
     def _flush(self) -> None:
-        transport, sender = self._transport, self._sender
-        if transport is None or sender is None or transport.is_closing():
+        transport, sender, answers = self._transport, self._sender, self._answers
+        if transport is None or sender is None:
             return
-        if self._answers.ready:
-            sender.send(self._answers.take())
+        if not answers.ready and not sender.has_unsent:
+            return  # a request that has to wait for its answer
+        if transport.is_closing():
+            return
+        if answers.ready:
+            sender.send(answers.take())
         else:
             sender.resume()
 
@@ -182,7 +201,7 @@ class Connection(asyncio.BufferedProtocol):
         """
         if self._is_closing:
             return
-        unfinished = self._decoder.buffered_bytes
+        unfinished = self._decoder.partial
         if not unfinished and not self._frames and self._is_reading:
             self._peer_since_ms = None  # as nearly always
             return
@@ -194,7 +213,7 @@ class Connection(asyncio.BufferedProtocol):
         if not unfinished:
             self._peer_since_ms = None
         elif self._peer_since_ms is None:
-            self._peer_since_ms = self._listener.now_ms()
+            self._peer_since_ms = self._now_ms()
 
     def _read(self, wanted: bool) -> None:
         transport = self._transport
@@ -229,7 +248,7 @@ class Connection(asyncio.BufferedProtocol):
         """Close once the peer has read what was answered; it has a limited time to do so."""
         self._flush()
         self._is_closing = True
-        self._peer_since_ms = self._listener.now_ms()
+        self._peer_since_ms = self._now_ms()
         if self._transport is not None and self._sender is not None:
             self._sender.finish()
             self._transport.close()
@@ -241,10 +260,3 @@ class Connection(asyncio.BufferedProtocol):
 
     def __str__(self) -> str:
         return self._name
-
-
-def _response_frame(answer: Answer, response: Any, problem: Exception | None) -> bytes | Pieces:
-    if problem is not None:
-        raise problem
-    # A handler may find out late that none is due: Produce with acks=0 that opened a partition.
-    return b"" if response is NO_RESPONSE else answer.frame(response)

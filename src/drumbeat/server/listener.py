@@ -38,7 +38,7 @@ class Listener:
     def __init__(self, dispatcher: Dispatcher, limits: Callable[[], Limits], clock: Clock) -> None:
         self._dispatcher = dispatcher
         self._limits = limits
-        self._clock = clock
+        self.now_ms = clock.monotonic_ms
         self._connections: set[Connection] = set()
         self._per_ip: Counter[str] = Counter()
         self._woken: list[Connection] = []
@@ -46,6 +46,8 @@ class Listener:
         self._all_closed.set()
         self._server: asyncio.Server | None = None
         self._sweeper: asyncio.Task[None] | None = None
+        self.accepted_count = 0  # connections, refused ones included
+        self.refused_count = 0
         # All connections receive into this one buffer and copy out at once. A buffer per receive,
         # which is what asyncio.Protocol does, costs more than all else that a heartbeat needs.
         # It belongs to one event loop: two threads must not receive into the same bytes.
@@ -82,11 +84,12 @@ class Listener:
                     await self._all_closed.wait()
 
     @property
+    def is_listening(self) -> bool:
+        return self._server is not None and self._server.is_serving()
+
+    @property
     def connection_count(self) -> int:
         return len(self._connections)
-
-    def now_ms(self) -> int:
-        return self._clock.monotonic_ms()
 
     def _connection(self) -> Connection:
         return Connection(self, self._dispatcher, self._limits().frame_bytes_max)
@@ -96,15 +99,20 @@ class Listener:
     def admit(self, connection: Connection) -> None:
         host, limits = connection.client_host, self._limits()
         self._connections.add(connection)
+        self.accepted_count += 1
         self._all_closed.clear()
         self._per_ip[host] += 1
         if len(self._connections) > limits.connections_max:
             log.warning("%s: refused, max.connections is %d", connection, limits.connections_max)
-            connection.abort()
+            self._refuse(connection)
         elif self._per_ip[host] > limits.connections_per_ip_max:
             limit = limits.connections_per_ip_max
             log.warning("%s: refused, max.connections.per.ip is %d", connection, limit)
-            connection.abort()
+            self._refuse(connection)
+
+    def _refuse(self, connection: Connection) -> None:
+        self.refused_count += 1
+        connection.abort()
 
     def forget(self, connection: Connection) -> None:
         self._connections.discard(connection)

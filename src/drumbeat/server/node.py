@@ -3,8 +3,9 @@
 import os
 import socket
 from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
 
-from drumbeat.runtime.broker import Advertised, Broker, Storage
+from drumbeat.runtime.broker import IN_MEMORY, Advertised, Broker, Storage
 from drumbeat.runtime.clock import Clock, SystemClock
 from drumbeat.runtime.config import BrokerConfig, Endpoint
 from drumbeat.runtime.dispatch import Dispatcher
@@ -16,7 +17,10 @@ from drumbeat.runtime.topic_files import FileTopicStore
 from drumbeat.runtime.topics import MemoryTopicStore
 from drumbeat.server.listener import Limits, Listener, ListenError
 
-IN_MEMORY = "memory"
+if TYPE_CHECKING:
+    from drumbeat.log.files import Disk
+    from drumbeat.runtime.metrics.histogram import Histogram
+    from drumbeat.server.monitoring import Monitoring
 
 
 def memory_storage(config: BrokerConfig) -> Storage:
@@ -38,7 +42,8 @@ async def file_storage(config: BrokerConfig) -> Storage:
     from drumbeat.log.store import LocalStore  # noqa: PLC0415 - a node needs one of the two
 
     data_dir = _absolute(config.log_dir)
-    logs = LocalStore(data_dir)
+    disk, sync_times = _measured_disk(config)
+    logs = LocalStore(data_dir, disk=disk)
     await logs.open()
     producer_ids = FileProducerIds(data_dir)
     try:
@@ -54,7 +59,17 @@ async def file_storage(config: BrokerConfig) -> Storage:
         producer_ids=producer_ids,
         configs=FileDynamicConfigs(data_dir),
         directory=data_dir,
+        sync_times=sync_times,
     )
+
+
+def _measured_disk(config: BrokerConfig) -> "tuple[Disk | None, Histogram | None]":
+    if config.metrics_port is None:
+        return None, None
+    from drumbeat.runtime.metrics.disk import MeasuredDisk  # noqa: PLC0415 - few have use for it
+
+    disk = MeasuredDisk()
+    return disk, disk.sync_times
 
 
 class Node:
@@ -64,8 +79,13 @@ class Node:
         self._clock = clock or SystemClock()
         self._exit = AsyncExitStack()
         self.broker = Broker(config, storage, self._clock)
-        dispatcher = Dispatcher(self.broker, HANDLERS, self.broker.tasks)
-        self.listener = Listener(dispatcher, self._limits, self._clock)
+        self.monitoring = _monitoring(self.broker)
+        self.dispatcher = (
+            Dispatcher(self.broker, HANDLERS, self.broker.tasks)
+            if self.monitoring is None
+            else self.monitoring.dispatcher
+        )
+        self.listener = Listener(self.dispatcher, self._limits, self._clock)
 
     async def __aenter__(self) -> "Node":
         await self.start()
@@ -76,8 +96,12 @@ class Node:
 
     async def start(self) -> None:
         """Serve; `bootstrap_servers` is known from here on."""
+        if self.monitoring is not None:
+            self._exit.push_async_callback(self.monitoring.stop)
         self._exit.push_async_callback(self.broker.stop)
         try:
+            if self.monitoring is not None:
+                await self.monitoring.start(self.listener)
             await self.broker.start()
             bound, advertised = self._only_listener()
             self._exit.push_async_callback(self.listener.stop)
@@ -113,6 +137,14 @@ class Node:
             connections_per_ip_max=config.max_connections_per_ip,
             idle_ms_max=config.connections_max_idle_ms,
         )
+
+
+def _monitoring(broker: Broker) -> "Monitoring | None":
+    if broker.config.metrics_port is None:
+        return None
+    from drumbeat.server.monitoring import Monitoring  # noqa: PLC0415 - few have use for it
+
+    return Monitoring(broker)
 
 
 def _absolute(path: str) -> str:

@@ -36,6 +36,10 @@ class Sender:
         self._socket_fd: int | None = None if socket is None else socket.fileno()
         transport.set_write_buffer_limits(high=WRITE_BUFFER_BYTES_MAX)
 
+    @property
+    def has_unsent(self) -> bool:
+        return bool(self._unsent)
+
     def send(self, data: bytes | Pieces) -> None:
         if type(data) is bytes and not self._unsent:
             self._transport.write(data)

@@ -80,6 +80,7 @@ def test_described(admin, topic, empty, stable):
     assert (described[empty].state, described[empty].members) == ("Empty", ())
     group = described[stable]
     assert (group.state, group.type, group.protocol_type) == ("Stable", "classic", "consumer")
+    assert group.coordinator in admin.describe_cluster().brokers
     (member,) = group.members
     assert (member.group_instance_id, member.client_id) == ("i-1", "reader")
     assert member.assignment == (TopicPartition(topic, 0), TopicPartition(topic, 1))
@@ -180,6 +181,8 @@ def test_reset_to_another_group_and_from_lines(admin, topic, empty):
     assert [(row.before, row.after) for row in rows] == [(None, 5), (None, 6)]
     rows = admin.reset_group_offsets(fresh, ResetTo.lines([f"{topic},1,2"]))
     assert [(row.topic_partition.partition, row.before, row.after) for row in rows] == [(1, 6, 2)]
+    rows = admin.reset_group_offsets(fresh_name("copy"), ResetTo.group(empty), dry_run=True)
+    assert [(row.before, row.after) for row in rows] == [(None, 5), (None, 6)]
 
 
 def test_reset_of_one_partition(admin, topic, empty):

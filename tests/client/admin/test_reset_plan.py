@@ -5,7 +5,6 @@ import pytest
 from drumbeat.client.admin.reset_plan import (
     Bounds,
     CannotReset,
-    OffsetChange,
     ResetTo,
     as_lines,
     plan,
@@ -22,7 +21,7 @@ CASES = [
     (ResetTo.latest(), 50, KNOWN, 100),
     (ResetTo.current(), 50, KNOWN, 50),
     (ResetTo.current(), None, KNOWN, 100),
-    (ResetTo.current(), 5, KNOWN, 10),  # its record is gone
+    (ResetTo.current(), 5, KNOWN, 5),  # its record is gone, but it is where it is
     (ResetTo.offset(60), 50, KNOWN, 60),
     (ResetTo.offset(3), 50, KNOWN, 10),
     (ResetTo.offset(300), None, KNOWN, 100),
@@ -41,15 +40,30 @@ CASES = [
 @pytest.mark.parametrize(("to", "before", "bounds", "after"), CASES)
 def test_choices(to: ResetTo, before: int | None, bounds: Bounds, after: int):
     committed = {} if before is None else {TP: before}
-    assert plan(to, committed, {TP: bounds}) == [OffsetChange(TP, before, after)]
+    assert [row[:3] for row in plan(to, committed, {TP: bounds})] == [(TP, before, after)]
+
+
+@pytest.mark.parametrize(
+    ("to", "bounds", "note"),
+    [
+        (ResetTo.offset(60), KNOWN, ""),
+        (ResetTo.offset(3), KNOWN, "3 is before the first offset"),
+        (ResetTo.shift(500), KNOWN, "550 is beyond the end"),
+        (ResetTo.timestamp(1), KNOWN, ""),
+        (ResetTo.timestamp(1), QUIET, "no record is so late: the end"),
+        (ResetTo.current(), KNOWN, ""),
+    ],
+)
+def test_a_target_that_was_not_asked_for_is_explained(to: ResetTo, bounds: Bounds, note: str):
+    assert [row.note for row in plan(to, {TP: 50}, {TP: bounds})] == [note]
 
 
 @pytest.mark.parametrize(
     ("to", "words"),
     [
-        (ResetTo.shift(1), "t-0: this reset has no offset"),
-        (ResetTo.group("g"), "group g has no offset"),
-        (ResetTo.to_offsets({}), "no offset for it"),
+        (ResetTo.shift(1), "t-0: nothing is committed that could be shifted"),
+        (ResetTo.group("g"), "group g has committed nothing for it"),
+        (ResetTo.to_offsets({}), "no offset is given for it"),
     ],
 )
 def test_what_has_no_target_is_named(to: ResetTo, words: str):
@@ -57,10 +71,18 @@ def test_what_has_no_target_is_named(to: ResetTo, words: str):
         plan(to, {}, {TP: QUIET})
 
 
-@pytest.mark.parametrize("line", ["t,0", "t,x,1", "t,0,1,2"])
+@pytest.mark.parametrize("line", ["t,0", "t,x,1", "a,b,t,0,1"])
 def test_lines_that_are_no_offsets(line: str):
     with pytest.raises(CannotReset, match=r"is not topic,partition,offset"):
         ResetTo.lines([line])
+
+
+def test_lines_of_several_groups_count_for_their_own():
+    lines = ["g,t,0,1", '"h,1",t,0,2', "g,t,1,3"]
+    assert ResetTo.lines(lines, "g").offsets == {TP: 1, TopicPartition("t", 1): 3}
+    assert ResetTo.lines(lines, "h,1").offsets == {TP: 2}
+    with pytest.raises(CannotReset, match="no offsets for group x"):
+        ResetTo.lines(lines, "x")
 
 
 @pytest.mark.parametrize(

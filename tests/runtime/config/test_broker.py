@@ -53,7 +53,13 @@ transactional.id.expiration.ms            INT      604800000               used
 
 # 360 keys of a broker, 3 quotas that exist only while it runs.
 KAFKA_KEYS = 363
-OUR_KEYS = {"offsets.history.retention.ms"}
+OUR_KEYS = {
+    "logging.format",
+    "logging.level",
+    "metrics.host",
+    "metrics.port",
+    "offsets.history.retention.ms",
+}
 
 
 @pytest.mark.parametrize("row", FACTS.strip().splitlines())

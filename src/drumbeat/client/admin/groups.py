@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from drumbeat.client.admin.results import checked, named_error
 from drumbeat.client.admin.routing import Router
 from drumbeat.client.errors import KafkaError, UnsupportedVersionError, error_for
+from drumbeat.client.net.metadata import Broker
+from drumbeat.client.net.nodes import broker_id
 from drumbeat.client.values import TopicPartition
 from drumbeat.protocol import consumer_protocol
 from drumbeat.protocol.apis import (
@@ -18,8 +20,10 @@ from drumbeat.protocol.apis import (
     leave_group,
     list_groups,
 )
+from drumbeat.protocol.apis.consumer_group_describe import Assignment as ConsumerAssignment
 from drumbeat.protocol.apis.consumer_group_describe import ConsumerGroupDescribeRequest
 from drumbeat.protocol.apis.consumer_group_describe import DescribedGroup as ConsumerGroup
+from drumbeat.protocol.apis.consumer_group_describe import Member as ConsumerMember
 from drumbeat.protocol.apis.delete_groups import DeleteGroupsRequest
 from drumbeat.protocol.apis.describe_groups import (
     DescribedGroup,
@@ -49,7 +53,11 @@ class GroupListing(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberDescription:
-    """`assignment` is empty for a group that is not one of consumers."""
+    """`assignment` is empty for a group that is not one of consumers.
+
+    A member of the consumer protocol (KIP-848) has an epoch; it is on its way to
+    `target_assignment`.
+    """
 
     member_id: str
     group_instance_id: str | None
@@ -57,11 +65,16 @@ class MemberDescription:
     host: str
     assignment: tuple[TopicPartition, ...] = ()
     subscription: tuple[str, ...] = ()
+    epoch: int | None = None
+    target_assignment: tuple[TopicPartition, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupDescription:
-    """`protocol` is the assignor of a group of consumers."""
+    """`protocol` is the assignor of a group of consumers.
+
+    The epochs are those of the consumer protocol; brokers do not tell a classic group's generation.
+    """
 
     group_id: str
     state: str
@@ -69,6 +82,9 @@ class GroupDescription:
     protocol_type: str
     protocol: str
     members: tuple[MemberDescription, ...] = ()
+    coordinator: Broker | None = None
+    epoch: int | None = None
+    assignment_epoch: int | None = None
 
 
 class MemberToRemove(NamedTuple):
@@ -106,7 +122,15 @@ class GroupsAdmin(Router):
         ) -> dict[str, GroupDescription | KafkaError]:
             found = await self._describe_consumer(node_id, asked)
             classic = [group_id for group_id in asked if group_id not in found]
-            return found | (await self._describe_classic(node_id, classic) if classic else {})
+            if classic:
+                found |= await self._describe_classic(node_id, classic)
+            coordinator = self._cluster.metadata.brokers.get(broker_id(node_id))
+            return {
+                group_id: one
+                if isinstance(one, KafkaError)
+                else replace(one, coordinator=coordinator)
+                for group_id, one in found.items()
+            }
 
         return checked(await self._ask(group_ids, self._coordinators, request))
 
@@ -246,19 +270,28 @@ def _consumer_group(group: ConsumerGroup) -> GroupDescription | KafkaError:
         type=CONSUMER,
         protocol_type=consumer_protocol.PROTOCOL_TYPE,
         protocol=group.assignor_name,
-        members=tuple(
-            MemberDescription(
-                member_id=member.member_id,
-                group_instance_id=member.instance_id,
-                client_id=member.client_id,
-                host=member.client_host,
-                assignment=tuple(
-                    TopicPartition(topic.topic_name, partition)
-                    for topic in member.assignment.topic_partitions
-                    for partition in topic.partitions
-                ),
-                subscription=member.subscribed_topic_names,
-            )
-            for member in group.members
-        ),
+        members=tuple(map(_consumer_member, group.members)),
+        epoch=group.group_epoch,
+        assignment_epoch=group.assignment_epoch,
+    )
+
+
+def _consumer_member(member: ConsumerMember) -> MemberDescription:
+    return MemberDescription(
+        member_id=member.member_id,
+        group_instance_id=member.instance_id,
+        client_id=member.client_id,
+        host=member.client_host,
+        assignment=_partitions(member.assignment),
+        subscription=member.subscribed_topic_names,
+        epoch=member.member_epoch,
+        target_assignment=_partitions(member.target_assignment),
+    )
+
+
+def _partitions(assignment: ConsumerAssignment) -> tuple[TopicPartition, ...]:
+    return tuple(
+        TopicPartition(topic.topic_name, partition)
+        for topic in assignment.topic_partitions
+        for partition in topic.partitions
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from drumbeat.client.admin.group_offsets import Committed, GroupOffsetsAdmin
+from drumbeat.client.admin.group_offsets import GroupOffsetsAdmin
 from drumbeat.client.admin.offsets import OffsetsAdmin, OffsetSpec
 from drumbeat.client.admin.reset_plan import Bounds, OffsetChange, ResetTo, plan
 from drumbeat.client.admin.topics import TopicsAdmin
@@ -24,13 +24,13 @@ class ResetAdmin(GroupOffsetsAdmin, OffsetsAdmin, TopicsAdmin):
     ) -> list[OffsetChange]:
         """Move a group's offsets; the rows say from where to where. `dry_run` changes nothing.
 
-        Concerns these topics and partitions; if none are named, all that the group has committed
-        (or that `to` names).
+        Concerns these topics and partitions; if none are named, those that `to` has offsets for,
+        or else all that the group has committed.
         """
-        committed = (await self.list_group_offsets((group_id,)))[group_id]
-        before = {tp: known.offset for tp, known in committed.items()}
+        before = await self._offsets(group_id)
+        other = {} if to.group_id is None else await self._offsets(to.group_id)
         scope = await self._scope(topics, partitions)
-        targets = await self._targets(to, scope or sorted(to.offsets or before))
+        targets = await self._targets(to, scope or sorted(to.offsets or other or before), other)
         changes = plan(to, before, targets)
         if changes and not dry_run:
             await self.alter_group_offsets(
@@ -49,8 +49,12 @@ class ResetAdmin(GroupOffsetsAdmin, OffsetsAdmin, TopicsAdmin):
             }
         return sorted(scope)
 
+    async def _offsets(self, group_id: str) -> dict[TopicPartition, int]:
+        committed = (await self.list_group_offsets((group_id,)))[group_id]
+        return {tp: known.offset for tp, known in committed.items()}
+
     async def _targets(
-        self, to: ResetTo, scope: list[TopicPartition]
+        self, to: ResetTo, scope: list[TopicPartition], other: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, Bounds]:
         """What is needed to know of each partition."""
         earliest = await self.list_offsets(dict.fromkeys(scope, OffsetSpec.EARLIEST))
@@ -59,15 +63,12 @@ class ResetAdmin(GroupOffsetsAdmin, OffsetsAdmin, TopicsAdmin):
         at: Mapping[TopicPartition, OffsetAndTimestamp] = {}
         if timestamp is not None:
             at = await self.list_offsets(dict.fromkeys(scope, timestamp))
-        other: Committed = {}
-        if to.group_id is not None:
-            other = (await self.list_group_offsets((to.group_id,)))[to.group_id]
         return {
             tp: Bounds(
                 earliest=earliest[tp].offset,
                 latest=latest[tp].offset,
                 at_timestamp=at[tp].offset if tp in at and at[tp].offset >= 0 else None,
-                of_other_group=other[tp].offset if tp in other else None,
+                of_other_group=other.get(tp),
             )
             for tp in scope
         }

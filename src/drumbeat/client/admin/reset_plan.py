@@ -1,7 +1,8 @@
 """Where to move a group's offsets: what can be asked for, and the rows that follow. Pure.
 
 The choices and their rules are those of kafka-consumer-groups.sh --reset-offsets: a target outside
-of what the partition holds is taken for its nearest end.
+of what the partition holds is taken for its nearest end. Another group's offsets are a choice of
+our own, with the same rules.
 """
 
 from __future__ import annotations
@@ -15,11 +16,19 @@ from drumbeat.client.values import TopicPartition
 
 
 class OffsetChange(NamedTuple):
-    """One row of a reset; `before` is None if nothing was committed."""
+    """One row of a reset; `before` is None if nothing was committed.
+
+    `note` says where the target is another than the one that was asked for.
+    """
 
     topic_partition: TopicPartition
     before: int | None
     after: int
+    note: str = ""
+
+
+_BY_TIME = frozenset({"timestamp", "duration"})
+_WITH_GROUP = 4  # fields of a line
 
 
 class Bounds(NamedTuple):
@@ -88,11 +97,18 @@ class ResetTo:
         )
 
     @classmethod
-    def lines(cls, lines: Iterable[str]) -> ResetTo:
-        """As in a file of kafka-consumer-groups.sh: topic,partition,offset in each line."""
-        return cls.to_offsets(
-            dict(map(_read_row, csv.reader(line for line in lines if line.strip())))
-        )
+    def lines(cls, lines: Iterable[str], group_id: str | None = None) -> ResetTo:
+        """As in a file of kafka-consumer-groups.sh: topic,partition,offset in each line.
+
+        Where a line begins with a group, it counts if that is `group_id`.
+        """
+        rows = list(csv.reader(line for line in lines if line.strip()))
+        is_long = all(len(row) == _WITH_GROUP for row in rows)
+        chosen = [row[1:] for row in rows if row[0].strip() == group_id] if is_long else rows
+        if not chosen:
+            whose = "" if group_id is None else f" for group {group_id}"
+            raise CannotReset(f"no offsets{whose} are in it: each line is topic,partition,offset")
+        return cls.to_offsets(dict(map(_read_row, chosen)))
 
     @classmethod
     def group(cls, group_id: str) -> ResetTo:
@@ -101,9 +117,9 @@ class ResetTo:
 
     def timestamp_ms(self, now_ms: int) -> int | None:
         """The time to look for, if it is about time."""
-        if self.choice == "timestamp":
-            return self.number
-        return now_ms - self.number if self.choice == "duration" else None
+        if self.choice not in _BY_TIME:
+            return None
+        return self.number if self.choice == "timestamp" else now_ms - self.number
 
 
 def plan(
@@ -113,14 +129,29 @@ def plan(
     rows = []
     for tp, bounds in sorted(targets.items()):
         wanted = _wanted(to, tp, before.get(tp), bounds)
-        after = min(max(wanted, bounds.earliest), bounds.latest)
-        rows.append(OffsetChange(tp, before.get(tp), after))
+        is_kept = to.choice == "current"  # as Kafka does: what is not moved is not judged either
+        after = wanted if is_kept else min(max(wanted, bounds.earliest), bounds.latest)
+        note = _note(to, wanted, bounds) if not is_kept else ""
+        rows.append(OffsetChange(tp, before.get(tp), after, note))
     return rows
+
+
+def _note(to: ResetTo, wanted: int, bounds: Bounds) -> str:
+    if wanted < bounds.earliest:
+        return f"{wanted} is before the first offset"
+    if wanted > bounds.latest:
+        return f"{wanted} is beyond the end"
+    if to.choice in _BY_TIME and bounds.at_timestamp is None:
+        return "no record is so late: the end"
+    return ""
 
 
 def as_lines(changes: Iterable[OffsetChange]) -> list[str]:
     """What `ResetTo.lines` reads."""
-    return [f"{tp.topic},{tp.partition},{after}" for tp, _, after in changes]
+    return [
+        f"{one.topic_partition.topic},{one.topic_partition.partition},{one.after}"
+        for one in changes
+    ]
 
 
 Choice: TypeAlias = Callable[[ResetTo, TopicPartition, int | None, Bounds], int | None]
@@ -142,9 +173,16 @@ _WANTED: dict[str, Choice] = {
 def _wanted(to: ResetTo, tp: TopicPartition, before: int | None, bounds: Bounds) -> int:
     wanted = _WANTED[to.choice](to, tp, before, bounds)
     if wanted is None:
-        source = f"group {to.group_id}" if to.group_id is not None else "this reset"
-        raise CannotReset(f"{tp}: {source} has no offset for it; leave the partition out")
+        raise CannotReset(f"{tp}: {_MISSING[to.choice].format(to)}; leave the partition out")
     return wanted
+
+
+# Why a choice may have no offset for a partition.
+_MISSING = {
+    "shift": "nothing is committed that could be shifted",
+    "offsets": "no offset is given for it",
+    "group": "group {0.group_id} has committed nothing for it",
+}
 
 
 def _read_row(row: list[str]) -> tuple[TopicPartition, int]:

@@ -46,20 +46,20 @@ _Accepted: TypeAlias = tuple[_Topic, str, bytes, Sequence[OffsetCommitRequestPar
 
 
 def offset_commit(view: View, context: Context, request: OffsetCommitRequest) -> Outcome:
+    group_id, _, member_id, group_instance_id, _, topics = request
     refused: dict[_Topic, _Answers] = {}
     accepted: list[_Accepted] = []
-    for topic in request.topics:
+    for topic in topics:
         _check_topic(context, topic, accepted, refused)
     if not accepted:
         return _outcome(context, merged(refused, ()))
-    group_id = request.group_id
     group = view.live_groups.get(group_id)
     error = commit_refusal(view, context, group, request)
     if error is not None:
-        sender = (group_id, request.member_id, request.group_instance_id)
+        sender = (group_id, member_id, group_instance_id)
         events = fencing_events(context, error, *sender)
         return _outcome(context, merged(refused, _refusals(accepted, error)), events=events)
-    effects = _session_effects(context, group, request.member_id)
+    effects = _session_effects(context, group, member_id)
     answers, records = _commit(context, request, accepted)
     if not fits_one_batch(context.config, group_id, records):
         answers = _refusals(accepted, ErrorCode.UNKNOWN_SERVER_ERROR)
@@ -75,23 +75,36 @@ def _check_topic(
     refused: dict[_Topic, _Answers],
 ) -> None:
     name, topic_id, partitions = topic
-    asked = (name, topic_id)
+    asked, topics = (name, topic_id), context.topics
     if context.api_version >= _TOPIC_IDS_SINCE:
-        found = context.topics.topic_name(topic_id)
+        found = topics.topic_name(topic_id)
         if found is None:
             _refuse(refused, asked, partitions, ErrorCode.UNKNOWN_TOPIC_ID)
             return
         name = found
-    count = context.topics.partition_count(name)
+    count = topics.partition_count(name)
     if count is None:
         _refuse(refused, asked, partitions, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return
-    known = [partition for partition in partitions if 0 <= partition[0] < count]
-    if len(known) < len(partitions):
-        unknown = (partition for partition in partitions if not 0 <= partition[0] < count)
-        _refuse(refused, asked, unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    known: Sequence[OffsetCommitRequestPartition] = partitions
+    for partition in partitions:
+        if not 0 <= partition[0] < count:
+            known = _refuse_unknown(refused, asked, partitions, count)
+            break
     if known:
-        accepted.append((asked, name, context.topics.topic_id(name), known))
+        accepted.append((asked, name, topics.topic_id(name), known))
+
+
+def _refuse_unknown(
+    refused: dict[_Topic, _Answers],
+    asked: _Topic,
+    partitions: Sequence[OffsetCommitRequestPartition],
+    count: int,
+) -> Sequence[OffsetCommitRequestPartition]:
+    """Of partitions some of which do not exist: those that do."""
+    unknown = (partition for partition in partitions if not 0 <= partition[0] < count)
+    _refuse(refused, asked, unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    return [partition for partition in partitions if 0 <= partition[0] < count]
 
 
 def _refuse(

@@ -8,6 +8,7 @@ log: the shell asks each partition about its own and puts the answers together.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
+from itertools import repeat
 from typing import TypeAlias
 
 from drumbeat.core.classic.group_state import GroupState
@@ -40,6 +41,8 @@ _Offsets: TypeAlias = Mapping[TopicPartition, CommittedOffset]
 _Partitions: TypeAlias = Set[TopicPartition]
 _Answers: TypeAlias = tuple[OffsetFetchResponseTopics, ...]
 _NONE: _Offsets = {}
+_SINGLE = repeat(OffsetFetchResponsePartition)  # the same fields under another name
+_DEAD = GroupState.DEAD  # an enum's member takes longer to find than to compare
 
 
 def offset_fetch(view: View, context: Context, request: OffsetFetchRequest) -> Outcome:
@@ -75,7 +78,7 @@ def _is_known(view: View, group_id: str) -> bool:
     if group_id not in view.groups:
         return False
     group = view.live_groups.get(group_id)
-    return group is None or group.state is not GroupState.DEAD
+    return group is None or group.state is not _DEAD
 
 
 def _asked_topics(
@@ -95,9 +98,27 @@ def _asked_topics(
             answers = [_nothing(index, ErrorCode.UNKNOWN_TOPIC_ID) for index in indexes]
             unknown.append(OffsetFetchResponseTopics(name, topic_id, tuple(answers)))
             continue
-        answers = [_answer((actual_name, index), topic_id, offsets, unstable) for index in indexes]
-        found.append(_new(OffsetFetchResponseTopics, (name, topic_id, tuple(answers))))
+        partitions = _answers(actual_name, topic_id, indexes, offsets, unstable)
+        found.append(_new(OffsetFetchResponseTopics, (name, topic_id, partitions)))
     return (*found, *unknown)
+
+
+def _answers(
+    name: str, topic_id: bytes, indexes: Iterable[int], offsets: _Offsets, unstable: _Partitions
+) -> tuple[OffsetFetchResponsePartitions, ...]:
+    """What `_answer` says of each partition, which is nearly always where the group has got to."""
+    is_plain = topic_id == NULL_UUID and not unstable
+    answers = []
+    for index in indexes:
+        topic_partition = (name, index)
+        known = offsets.get(topic_partition) if is_plain else None
+        if known is None:
+            answers.append(_answer(topic_partition, topic_id, offsets, unstable))
+        else:
+            offset, leader_epoch, metadata, _, _, _, _ = known
+            answer = (index, offset, leader_epoch, metadata, 0)
+            answers.append(_new(OffsetFetchResponsePartitions, answer))
+    return tuple(answers)
 
 
 def _all_topics(context: Context, offsets: _Offsets, unstable: _Partitions) -> _Answers:
@@ -155,14 +176,10 @@ def _as_topics(
 def _as_single(topics: _Answers) -> tuple[OffsetFetchResponseTopic, ...]:
     return tuple(
         [
-            _new(OffsetFetchResponseTopic, (name, tuple([_as_partition(p) for p in partitions])))
+            _new(OffsetFetchResponseTopic, (name, tuple(map(_new, _SINGLE, partitions))))
             for name, _, partitions in topics
         ]
     )
-
-
-def _as_partition(answer: OffsetFetchResponsePartitions) -> OffsetFetchResponsePartition:
-    return _new(OffsetFetchResponsePartition, answer)
 
 
 def _outcome(context: Context, fields: tuple[object, ...]) -> Outcome:

@@ -49,6 +49,11 @@ class BrokerConfig(NamedTuple):
     advertised_listeners: tuple[Endpoint, ...]
     log_dir: str
 
+    metrics_port: int | None
+    metrics_host: str | None
+    logging_level: str
+    logging_format: str
+
     connections_max_idle_ms: int
     max_connections: int
     max_connections_per_ip: int

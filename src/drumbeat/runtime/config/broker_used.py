@@ -111,9 +111,22 @@ log.message.timestamp.type string CreateTime {CreateTime,LogAppendTime} dynamic
     Whether records carry the producer's time or the time of the append.
 """
 
+MONITORING = """
+metrics.port int null 0..65535
+    Drumbeat's own: the port that serves /metrics, /healthz and /readyz over HTTP; 0 takes a free
+    one. Nothing is served unless it is set.
+metrics.host string null
+    Drumbeat's own: the address that port is on. Default: the host of listeners.
+logging.level string info {debug,info,warning,error}
+    Drumbeat's own: what is logged.
+logging.format string text {text,json}
+    Drumbeat's own: log lines for people, or one JSON object per line.
+"""
+
 SECTIONS = (
     Section("Node and listeners", NODE_AND_LISTENERS),
     Section("Connections and requests", CONNECTIONS),
     Section("Topics", TOPICS),
     Section("Logs", LOGS),
+    Section("Monitoring", MONITORING),
 )

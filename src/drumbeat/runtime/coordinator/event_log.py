@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from drumbeat.core.events import GroupEvent, event_value
 from drumbeat.log.errors import LogError
 from drumbeat.protocol.records import Record, encode_batch
+from drumbeat.runtime.coordinator.event_lines import log_events
 from drumbeat.runtime.partition import Partition
 from drumbeat.runtime.requests import Tasks
 
@@ -54,6 +55,7 @@ class EventLog:
             batch = [
                 self._events.popleft() for _ in range(min(len(self._events), EVENTS_PER_BATCH))
             ]
+            log_events(batch)
             if not await _written(partition, batch):
                 self._dropped += len(batch)
             await asyncio.sleep(0)

@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from drumbeat.core.config import GroupConfig
 from drumbeat.core.events import GroupEvent, GroupEventType
@@ -13,10 +13,11 @@ from drumbeat.protocol.compression import Codec
 from drumbeat.protocol.errors import ErrorCode
 from drumbeat.protocol.java_hash import partition_for
 from drumbeat.runtime.config import topic_config
+from drumbeat.runtime.coordinator.counts import CoordinatorCounts
 from drumbeat.runtime.coordinator.event_log import EventLog
 from drumbeat.runtime.coordinator.loader import UnreadableLog, load
 from drumbeat.runtime.coordinator.refusals import refuse
-from drumbeat.runtime.coordinator.shard import Environment, Shard, ShardState
+from drumbeat.runtime.coordinator.shard import ACTIVE, Environment, Shard
 from drumbeat.runtime.coordinator.timers import Turns
 from drumbeat.runtime.entropy import new_member_uuid
 from drumbeat.runtime.partition import Partition
@@ -33,6 +34,14 @@ log = logging.getLogger(__name__)
 NewShard = Callable[[int, Partition, Environment], Shard]
 
 
+class PartitionStates(NamedTuple):
+    """Partitions of `__consumer_offsets`, by what becomes of a request to them."""
+
+    loading: list[int]
+    active: list[int]
+    failed: list[int]  # given away, or unreadable
+
+
 class GroupCoordinator:
     def __init__(self, broker: "Broker", new_shard: NewShard = Shard) -> None:
         self._broker = broker
@@ -40,10 +49,11 @@ class GroupCoordinator:
         self._shards: dict[int, Shard] = {}
         self._loading: dict[int, asyncio.Task[None]] = {}
         self._new: set[int] = set()  # partitions that had no log when they were first asked for
-        self._failed: set[int] = set()  # partitions whose log cannot be read
+        self._failed: set[int] = set()  # partitions that are given away, or cannot be read
         self._turns = Turns()
         self._is_stopped = False
         self._events = EventLog(self._open_events, broker.tasks)
+        self.counts = CoordinatorCounts()
         self.partition_count = broker.config.offsets_topic_num_partitions
 
     async def start(self) -> None:
@@ -82,7 +92,7 @@ class GroupCoordinator:
         """Have the group's shard answer; a response or a Deferred."""
         index = partition_for(group_id, self.partition_count)
         shard = self._shards.get(index)
-        if shard is not None and shard.state is ShardState.ACTIVE:
+        if shard is not None and shard.state is ACTIVE:
             return shard.submit(request, body)
         if self._is_stopped:
             return refuse(request, body, ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -101,13 +111,24 @@ class GroupCoordinator:
             self._new.add(index)
             await asyncio.shield(self._begin_load(index))
         shard = self._shards.get(index)
-        if shard is None or shard.state is not ShardState.ACTIVE:
+        if shard is None or shard.state is not ACTIVE:
             return refuse(request, body, ErrorCode.NOT_COORDINATOR)
         result = shard.submit(request, body)
         return await result.wait() if isinstance(result, Deferred) else result
 
     def active_shards(self) -> list[Shard]:
-        return [shard for shard in self._shards.values() if shard.state is ShardState.ACTIVE]
+        return [shard for shard in self._shards.values() if shard.state is ACTIVE]
+
+    @property
+    def is_stopped(self) -> bool:
+        return self._is_stopped
+
+    def partition_states(self) -> PartitionStates:
+        return PartitionStates(
+            loading=sorted(index for index in self._loading if self._is_loading(index)),
+            active=sorted(shard.index for shard in self.active_shards()),
+            failed=sorted(self._failed),
+        )
 
     @property
     def is_loading(self) -> bool:
@@ -123,6 +144,27 @@ class GroupCoordinator:
     async def ensure_topic(self) -> Topic | None:
         topic = self._broker.topics.get(CONSUMER_OFFSETS)
         return topic or await create_automatically(self._broker, CONSUMER_OFFSETS)
+
+    async def unload(self, index: int) -> None:
+        """Give a partition away: its groups hear NOT_COORDINATOR until it is loaded again."""
+        if (loading := self._loading.get(index)) is not None:
+            await asyncio.shield(loading)
+        self._failed.add(index)
+        if (shard := self._shards.pop(index, None)) is not None:
+            shard.stop()
+            self._tell_partition(GroupEventType.PARTITION_UNLOADED, index, 0, None)
+            await shard.partition.log.sync()  # or it would not all be there to load
+
+    async def load(self, index: int, ready: Awaitable[object]) -> None:
+        """Take a partition back; its groups hear that it is being loaded until `ready` too."""
+
+        async def load_when_ready() -> None:
+            await ready
+            await self._load(index)
+
+        self._failed.discard(index)
+        self._loading[index] = asyncio.create_task(load_when_ready())
+        await asyncio.shield(self._loading[index])
 
     def _begin_load(self, index: int) -> asyncio.Task[None]:
         task = self._loading.get(index)
@@ -141,7 +183,8 @@ class GroupCoordinator:
         try:
             loaded = await asyncio.to_thread(load, partition.log)
         except (UnreadableLog, LogError, OSError) as problem:
-            log.critical("%s cannot be served: %s", shard, problem)
+            fields = {"partition": index, "reason": str(problem)}
+            log.critical("%s cannot be served: %s", shard, problem, extra={"fields": fields})
             self._failed.add(index)
             return
         if loaded.unknown:
@@ -160,8 +203,9 @@ class GroupCoordinator:
             topics=broker.topics,
             turns=self._turns,
             new_id=new_member_uuid,
-            tell=self._events.tell,
+            tell=self._tell,
             on_failed=self._on_failed,
+            counts=self.counts,
         )
 
     def _on_failed(self, shard: Shard, problem: Exception) -> None:
@@ -185,29 +229,41 @@ class GroupCoordinator:
             "records": records,
             "load_ms": now_ms - started_ms if started_ms is not None else 0,
         }
-        self._events.tell([GroupEvent(kind, "", self._broker.clock.now_ms(), fields)])
+        self._tell([GroupEvent(kind, "", self._broker.clock.now_ms(), fields)])
+
+    def _tell(self, events: Iterable[GroupEvent]) -> None:
+        events = tuple(events)
+        self.counts.note(events)
+        self._events.tell(events)
 
     # -- jobs ------------------------------------------------------------------------------------
 
     async def _sweep_for_ever(self) -> None:
         while True:
             await asyncio.sleep(self._broker.config.offsets_retention_check_interval_ms / 1000)
-            await self._run_everywhere(sweep)
+            await self.sweep()
 
     async def sweep(self) -> None:
         """Delete expired offsets now; the periodic job does the same."""
-        await self._run_everywhere(sweep)
+        self.counts.offset_expirations += await self._run_everywhere(sweep)
 
     async def on_topics_deleted(self, topics: Mapping[str, bytes]) -> None:
         await self._run_everywhere(on_topics_deleted, topics)
 
-    async def _run_everywhere(self, job: Any, *arguments: Any) -> None:
+    async def _run_everywhere(self, job: Any, *arguments: Any) -> int:
+        """How many offsets the job has removed."""
+        removed = 0
         for shard in self.active_shards():
-            steps: Iterable[None] = shard.run(job, *arguments)
-            for _ in steps:
+            for removed_here in shard.run(job, *arguments):
+                removed += removed_here
                 await asyncio.sleep(0)
-            if shard.state is ShardState.ACTIVE:
+            if shard.state is ACTIVE:
                 shard.partition.log.request_sync()
+        return removed
+
+    async def flush_events(self) -> None:
+        """Have `__group_events` tell all that has happened until now."""
+        await self._events.flush()
 
     async def _open_events(self) -> Partition | None:
         topic = self._broker.topics.get(GROUP_EVENTS)

@@ -11,8 +11,9 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable
 from enum import Enum, auto
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from drumbeat.core.commit_batch import encode_facts
 from drumbeat.core.config import GroupConfig
 from drumbeat.core.deadlines import expire
 from drumbeat.core.decide import decide, settle
@@ -20,17 +21,18 @@ from drumbeat.core.effects import SetDeadline
 from drumbeat.core.events import GroupEvent
 from drumbeat.core.loading import on_loaded, on_unloaded
 from drumbeat.core.outcome import Context, Outcome, Reply, TopicsView
-from drumbeat.core.record_codec import encode
+from drumbeat.core.records import OffsetCommitRecord, OffsetCommitTombstone
 from drumbeat.core.records import Record as Fact
 from drumbeat.core.reducer import apply
-from drumbeat.core.session import Session, follow, view_of
+from drumbeat.core.session import Session, View, follow, view_of
 from drumbeat.core.state import State
 from drumbeat.log.errors import LogError
 from drumbeat.protocol.apis.join_group import API as JOIN_GROUP
 from drumbeat.protocol.compression import Codec
 from drumbeat.protocol.errors import ErrorCode
-from drumbeat.protocol.records import BatchOptions, encode_batch
+from drumbeat.protocol.records import BatchOptions
 from drumbeat.runtime.clock import Clock
+from drumbeat.runtime.coordinator.counts import CoordinatorCounts
 from drumbeat.runtime.coordinator.refusals import refuse
 from drumbeat.runtime.coordinator.timers import Timers, Turns
 from drumbeat.runtime.partition import Partition
@@ -58,7 +60,10 @@ class Environment(NamedTuple):
     new_id: Callable[[], str]  # for members that have none yet
     tell: Callable[[Iterable[GroupEvent]], None]
     on_failed: Callable[["Shard", Exception], None]
+    counts: CoordinatorCounts
 
+
+ACTIVE: Final = ShardState.ACTIVE  # an enum's member takes longer to find than to compare
 
 # A request that has no answer yet, with what is needed to refuse it.
 _Waiting = tuple[Request, Any, Deferred]
@@ -73,6 +78,7 @@ class Shard:
         self.partition = partition
         self.state = ShardState.LOADING
         self._environment = environment
+        self._counts = environment.counts
         self._options = BatchOptions(
             codec=environment.codec, base_sequence=0, partition_leader_epoch=partition.log.epoch
         )
@@ -83,8 +89,9 @@ class Shard:
         self._waiting: dict[int, _Waiting] = {}  # by request id
         self._unsynced: deque[tuple[int, tuple[Reply, ...]]] = deque()  # by offset to be synced
         self._request_id = 0
-        self._response: Any = None  # to the newest request, if it is there before anybody waits
-        self._on_its_way = 0  # the request whose answer waits for nothing but the disk
+        self._submitting = 0  # the request that is being decided, or 0
+        self._response: Any = None  # to that one, if it need not wait
+        self._is_on_its_way = False  # whether its answer waits for nothing but the disk
 
     # -- coming and going ------------------------------------------------------------------------
 
@@ -92,9 +99,10 @@ class Shard:
         """Serve from the state that the log gave."""
         self._durable = durable
         self._view = view_of(self._durable, self._session)
-        self.state = ShardState.ACTIVE
+        self.state = ACTIVE
         # A newer owner of the log must end this one even if nothing is being written.
         self.partition.on_failed = self._fail
+        self.partition.on_synced = self._on_synced
         context = self._context()
         for outcome in on_loaded(self._view, context):
             self._carry_out(context, outcome)
@@ -116,32 +124,40 @@ class Shard:
 
     def submit(self, request: Request, body: Any) -> Any:
         """The response, or a Deferred if it has to wait for others or for the disk."""
-        self._request_id = request_id = self._request_id + 1
+        self._request_id = self._submitting = request_id = self._request_id + 1
+        self._response, self._is_on_its_way = None, False
         context = self._context(request, request_id)
         self._carry_out(context, decide(self._view, context, body))
-        response = self._response
-        if response is not None:
-            self._response = None
-            return response
-        if self.state is not ShardState.ACTIVE:
+        self._submitting = 0
+        if self._response is not None:
+            return self._response
+        if self.state is not ACTIVE:
             return refuse(request, body, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         # An answer that waits for the disk lets later requests of the connection go on; one that
         # waits for other members does not.
-        deferred = Deferred(mutes=self._on_its_way != request_id)
+        deferred = Deferred(not self._is_on_its_way)
         self._waiting[request_id] = (request, body, deferred)
         return deferred
 
-    def run(self, job: Callable[..., Iterable[Outcome]], *arguments: Any) -> Iterable[None]:
-        """Carry out a job's outcomes; pauses after each so that others get their turn."""
+    @property
+    def view(self) -> View:
+        """What is known of the groups here, for who wants to look."""
+        return self._view
+
+    def run(self, job: Callable[..., Iterable[Outcome]], *arguments: Any) -> Iterable[int]:
+        """Carry out a job's outcomes; pauses after each so that others get their turn.
+
+        Yields how many offsets each of them has removed.
+        """
         context = self._context()
         for outcome in job(self._view, context, *arguments):
-            if self.state is not ShardState.ACTIVE:
+            if self.state is not ACTIVE:
                 return
             self._carry_out(context, outcome)
-            yield
+            yield sum(type(fact) is OffsetCommitTombstone for fact in outcome.records)
 
     def _context(self, request: Request | None = None, request_id: int = 0) -> Context:
-        clock, config, _, topics, _, new_id, _, _ = self._environment
+        clock, config, _, topics, _, new_id, _, _, _ = self._environment
         if request is None:
             return Context(clock.steady_ms(), config, topics)
         api_key, api_version, client_id, client_host = request
@@ -162,7 +178,7 @@ class Shard:
                 return
             for effect in effects:
                 follow(self._session, effect)
-                if type(effect) is SetDeadline and self._timers.note(effect.key, effect.at_ms):
+                if type(effect) is SetDeadline and self._timers.note(*effect):
                     self._set_alarm()
             if events:
                 self._environment.tell(events)
@@ -176,14 +192,15 @@ class Shard:
     def _append(self, context: Context, facts: tuple[Fact, ...]) -> bool:
         log = self.partition.log
         offset, now_ms = log.end_offset, context.now_ms
-        rows = [(place, now_ms, *encode(fact), ()) for place, fact in enumerate(facts, offset)]
         try:
-            log.append(encode_batch(rows, self._options), expected=offset)
+            log.append(encode_facts(facts, self._options, offset, now_ms), expected=offset)
         except LogError as problem:
             self._fail(problem)
             return False
         for log_offset, fact in enumerate(facts, offset):
             apply(self._durable, fact, log_offset)
+        if type(facts[0]) is OffsetCommitRecord:  # then all of them are
+            self._counts.offset_commits += len(facts)
         return True
 
     def _answer(self, replies: tuple[Reply, ...]) -> None:
@@ -194,32 +211,30 @@ class Shard:
                 self._deliver(reply)
             return
         for request_id, _ in replies:
-            if request_id == self._request_id:
-                self._on_its_way = request_id
+            if request_id == self._submitting:
+                self._is_on_its_way = True
         self._unsynced.append((end_offset, replies))
-        self.partition.when_synced(end_offset, self._on_synced)
+        log.request_sync()
 
-    def _on_synced(self, problem: Exception | None) -> None:
-        if problem is not None:
-            self._fail(problem)
-            return
-        unsynced, synced_offset = self._unsynced, self.partition.log.synced_offset
+    def _on_synced(self, synced_offset: int) -> None:
+        unsynced = self._unsynced
         while unsynced and unsynced[0][0] <= synced_offset:
             for reply in unsynced.popleft()[1]:
                 self._deliver(reply)
 
     def _deliver(self, reply: Reply) -> None:
         request_id, response = reply
-        waiting = self._waiting.pop(request_id, None)
-        if waiting is not None:
+        if request_id == self._submitting:
+            if self.state is ACTIVE:
+                self._response = response
+        elif (waiting := self._waiting.pop(request_id, None)) is not None:
             waiting[2].resolve(response)
-        elif request_id == self._request_id and self.state is ShardState.ACTIVE:
-            self._response = response
 
     def _fail(self, problem: Exception) -> None:
         if self.state is ShardState.STOPPED:
             return
-        log.error("%s: the log failed: %s", self, problem)
+        fields = {"partition": self.index, "reason": str(problem)}
+        log.error("%s: the log failed: %s", self, problem, extra={"fields": fields})
         self.stop(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         self._environment.on_failed(self, problem)
 
@@ -235,13 +250,24 @@ class Shard:
             loop = asyncio.get_running_loop()
             self._alarm = loop.call_later(delay_ms / 1000, self._expire_due)
 
+    @property
+    def next_deadline_ms(self) -> int | None:
+        """When `expire_due` has something to look at next."""
+        return self._timers.next_ms()
+
+    def expire_due(self) -> None:
+        """Deal with deadlines that have passed; for whoever has moved the clock."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._expire_due()
+
     def _expire_due(self) -> None:
         self._alarm = None
         context = self._context()
         due = self._timers.due(context.now_ms)
         while self._environment.turns.take() and (key := next(due, None)) is not None:
             self._carry_out(context, expire(self._view, context, key))
-            if self.state is not ShardState.ACTIVE:
+            if self.state is not ACTIVE:
                 return
         self._set_alarm()
 
