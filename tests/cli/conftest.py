@@ -10,13 +10,8 @@ from drumbeat.testing import Cluster
 
 
 @pytest.fixture(scope="session")
-def data(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(tmp_path_factory.mktemp("data"))
-
-
-@pytest.fixture(scope="session")
-def servers(data: str) -> Iterator[str]:
-    with Cluster(data=data) as cluster:
+def servers() -> Iterator[str]:
+    with Cluster({"log.retention.ms": "-1"}) as cluster:  # records of 1970 have to stay
         yield cluster.bootstrap_servers
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import select
+import signal
 
 import pytest
 
@@ -41,6 +42,7 @@ def test_groups_are_listed_by_state_and_type(drumbeat, empty, stable):
     assert listed()[empty] == "Empty"
     assert listed("--type", "classic")[stable] == "Stable"
     assert empty not in listed("--state", "Stable")
+    assert empty in listed("--state", "empty", "--state", "Dead")
     assert listed("--type", "consumer") == {}
     assert [stable, "Stable", "classic", "consumer"] in drumbeat("groups", "list").rows
 
@@ -108,6 +110,15 @@ def test_watching_on_a_terminal_ends_with_q(drumbeat, empty):
     os.close(leader)
     assert os.waitstatus_to_exitcode(status) == 0
     assert f"{empty}: Empty".encode() in shown
+
+
+def test_ctrl_c_ends_watching_quietly(drumbeat, empty):
+    watching = drumbeat.start("groups", "describe", empty, "--watch", "--interval", "0.1")
+    for _ in range(8):  # two rounds
+        assert watching.stdout.readline()
+    watching.send_signal(signal.SIGINT)
+    _, stderr = watching.communicate(timeout=TIMEOUT_S)
+    assert (watching.returncode, stderr) == (130, b"")
 
 
 def _drained(fd: int) -> bool:

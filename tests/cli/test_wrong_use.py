@@ -3,12 +3,13 @@
 No traceback, no page of usage, nothing on standard output.
 """
 
+import shlex
+
 import pytest
 
 from drumbeat.cli.exits import MEANINGS, ExitCode
 
 FAILED, USAGE, UNAVAILABLE = ExitCode.FAILED, ExitCode.USAGE, ExitCode.UNAVAILABLE
-NOBODY = "127.0.0.1:1"
 
 WRONG = [
     ("group list", USAGE, "There is no verb 'group'; did you mean 'groups'?"),
@@ -28,6 +29,7 @@ WRONG = [
     ("consume t --offset soon", USAGE, "a number, -N (from the end), earliest or latest"),
     ("groups describe missing", FAILED, "'drumbeat groups list' shows those that do"),
     ("groups describe g --count 2", USAGE, "--count goes with --watch"),
+    ("groups list --state Stabil", USAGE, "'Stabil' is not one of 'stable', 'empty'"),
     ("groups delete missing", FAILED, "the group does not exist"),
     ("groups reset g --all-topics", USAGE, "give one of --to-earliest, --to-latest"),
     ("groups reset g --all-topics --to-latest --shift-by 1", USAGE, "--to-latest, --shift-by"),
@@ -45,8 +47,6 @@ WRONG = [
 
 @pytest.mark.parametrize(("command", "code", "words"), WRONG, ids=[one[0] for one in WRONG])
 def test_a_wrong_invocation_says_what_to_do(drumbeat, command, code, words):
-    import shlex
-
     ran = drumbeat.attempt(*shlex.split(command))
     assert ran.exit_code == code, ran
     assert words in ran.stderr.replace("\n", " ")

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn
 import typer
 
 from drumbeat.cli.exits import ExitCode
-from drumbeat.cli.logs import escaped, hide_client_logs
+from drumbeat.cli.logs import escaped, no_client_logs
 from drumbeat.client.errors import (
+    ADVICE,
     ConfigError,
     DrumbeatError,
     KafkaError,
@@ -22,6 +23,7 @@ from drumbeat.client.errors import (
     NodeDisconnected,
     RequestTimedOut,
 )
+from drumbeat.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from drumbeat.client import SyncAdmin
@@ -76,8 +78,7 @@ class Target(NamedTuple):
 @contextmanager
 def connected(target: Target) -> "Iterator[SyncAdmin]":
     """An admin client; whatever it raises becomes one line."""
-    hide_client_logs()
-    with reporting_errors(target):
+    with reporting_errors(target), no_client_logs():
         from drumbeat.client import SyncAdmin
 
         with SyncAdmin(target.options()) as admin:
@@ -103,9 +104,27 @@ def reporting_errors(target: Target) -> Iterator[None]:
             "--timeout",
         )
     except KafkaError as problem:
-        fail(ExitCode.FAILED, f"{problem.message} ({problem.code.name})")
+        fail(ExitCode.FAILED, _with_advice(problem))
     except DrumbeatError as problem:
         fail(ExitCode.FAILED, str(problem))
+
+
+# What to do here, for errors whose own words do not say it.
+_ADVICE = {
+    ErrorCode.TOPIC_ALREADY_EXISTS: "choose another name, or leave it alone with --if-not-exists",
+    ErrorCode.GROUP_ID_NOT_FOUND: "'drumbeat groups list' shows those that do",
+    ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC: "stop the members that read it first",
+    ErrorCode.INVALID_PARTITIONS: "a topic can only grow",
+    ErrorCode.INVALID_CONFIG: "docs/configuration.md lists keys and values",
+    ErrorCode.INVALID_REPLICATION_FACTOR: "ask for as many copies as there are brokers, or fewer",
+}
+
+
+def _with_advice(problem: KafkaError) -> str:
+    advice = _ADVICE.get(problem.code) or ADVICE.get(problem.code)
+    says_it = advice is None or advice in problem.message
+    words = problem.message if says_it else f"{problem.message.rstrip('.')}; {advice}"
+    return f"{words} ({problem.code.name})"
 
 
 def _reasons(problem: NoBrokersAvailable) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from drumbeat.cli.common import DEFAULT_SERVERS, Target
-from drumbeat.cli.logs import hide_client_logs
+from drumbeat.cli.logs import no_client_logs
 
 if TYPE_CHECKING:
     from drumbeat.client import SyncAdmin
@@ -32,10 +32,9 @@ def _matching(
     from drumbeat.client import SyncAdmin
     from drumbeat.client.errors import DrumbeatError
 
-    hide_client_logs()
     servers = ctx.params.get("bootstrap_server") or DEFAULT_SERVERS
     try:
-        with SyncAdmin(Target(servers, _PATIENCE_S).options()) as admin:
+        with no_client_logs(), SyncAdmin(Target(servers, _PATIENCE_S).options()) as admin:
             return sorted(name for name in names(admin) if name.startswith(incomplete))
     except DrumbeatError:
         return []

@@ -2,6 +2,8 @@
 
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +21,7 @@ from drumbeat.cli.common import (
 )
 from drumbeat.cli.completion import group_ids, topic_names
 from drumbeat.cli.exits import ExitCode
-from drumbeat.cli.logs import show_client_warnings
+from drumbeat.cli.logs import client_warnings
 from drumbeat.cli.record_lines import as_json, as_line, as_raw
 
 if TYPE_CHECKING:
@@ -101,8 +103,6 @@ def consume(
     _check(topics, group, offset, partition)
     start = "earliest" if from_beginning else _start(offset)
     target = Target(bootstrap_server, TIMEOUT_S)
-    show_client_warnings()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))  # leave the group first
     options = {
         **target.options(),
         "group_id": group,
@@ -112,7 +112,7 @@ def consume(
         "max_poll_records": min(max_messages or _POLL_RECORDS, _POLL_RECORDS),
         "isolation_level": isolation_level.value,
     }
-    with reporting_errors(target):
+    with reporting_errors(target), client_warnings(), _leaving_when_terminated():
         from drumbeat.client import SyncConsumer
 
         with SyncConsumer(options) as consumer:
@@ -126,6 +126,16 @@ def consume(
             writing.run(max_messages, timeout)
     if max_messages is not None and writing.count < max_messages:
         fail(ExitCode.FAILED, f"{writing.count:,} of {max_messages:,} records came in time")
+
+
+@contextmanager
+def _leaving_when_terminated() -> Iterator[None]:
+    """SIGTERM ends it as Ctrl-C does: a member leaves its group first."""
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _check(
@@ -211,19 +221,25 @@ class _Writing:
                 heard_ms = monotonic_ms()
 
     def _put(self, records: "list[ConsumerRecord]") -> None:
-        from drumbeat.client import OffsetAndMetadata, TopicPartition
-
         out: Any = sys.stdout.buffer
         for record in records:
             out.write(self._write(record))
         out.flush()
         self.count += len(records)
         if self._commits:
-            self._consumer.commit(
-                {
-                    TopicPartition(record.topic, record.partition): OffsetAndMetadata(
-                        record.offset + 1, leader_epoch=record.leader_epoch
-                    )
-                    for record in records
-                }
+            self._commit(records)
+
+    def _commit(self, records: "list[ConsumerRecord]") -> None:
+        from drumbeat.client import OffsetAndMetadata, TopicPartition
+        from drumbeat.client.errors import CommitFailedError, RebalanceInProgressError
+
+        offsets = {
+            TopicPartition(record.topic, record.partition): OffsetAndMetadata(
+                record.offset + 1, leader_epoch=record.leader_epoch
             )
+            for record in records
+        }
+        try:
+            self._consumer.commit(offsets)
+        except (CommitFailedError, RebalanceInProgressError):
+            note(f"the group rebalanced; {len(records):,} records may be read a second time")

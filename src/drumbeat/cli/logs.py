@@ -5,6 +5,8 @@ member or the reason, comes with it as `extra={"fields": {...}}` and stands besi
 """
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class _Escapes(dict[int, str]):
@@ -57,14 +59,28 @@ def _json_formatter() -> logging.Formatter:
 _FORMATTERS = {"text": _text_formatter, "json": _json_formatter}
 
 
-def show_client_warnings() -> None:
-    """What a consumer or producer meets while it goes on: lost connections, slow brokers."""
+@contextmanager
+def client_warnings() -> Iterator[None]:
+    """Show what a consumer or producer meets while it goes on: lost connections, slow brokers."""
     handler = logging.StreamHandler()
     handler.setLevel(logging.WARNING)
     handler.setFormatter(EscapingFormatter("drumbeat: %(message)s"))
-    logging.getLogger("drumbeat.client").handlers[:] = [handler]
+    with _handled_by(handler):
+        yield
 
 
-def hide_client_logs() -> None:
+@contextmanager
+def no_client_logs() -> Iterator[None]:
     """What matters to a single question is its error."""
-    logging.getLogger("drumbeat.client").handlers[:] = [logging.NullHandler()]
+    with _handled_by(logging.NullHandler()):
+        yield
+
+
+@contextmanager
+def _handled_by(handler: logging.Handler) -> Iterator[None]:
+    logger = logging.getLogger("drumbeat.client")
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)

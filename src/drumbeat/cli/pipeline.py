@@ -2,14 +2,20 @@
 
 import logging
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from drumbeat.cli.common import key_values
+
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from drumbeat.pipeline.derive import DeriveReport
-    from drumbeat.pipeline.job import StageReport
-    from drumbeat.pipeline.promises import Broken
+    from drumbeat.pipeline.job import StageJob, StageReport
+    from drumbeat.pipeline.manifest import Manifest
+    from drumbeat.pipeline.pass_over import PassReport
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -23,9 +29,13 @@ def pipeline() -> None:
 
 @app.command()
 def run(
+    *,
     source: Annotated[
         str,
-        typer.Option(metavar="DIR", help="Data directory of a node, Drumbeat's or Kafka's."),
+        typer.Option(
+            metavar="DIR|HOST:PORT",
+            help="Data directory of a node, Drumbeat's or Kafka's, or addresses of brokers.",
+        ),
     ],
     warehouse: Annotated[
         str, typer.Option(metavar="DIR", help="Where the tables are, or will be.")
@@ -35,53 +45,61 @@ def run(
     ] = "local[*]",
     cluster_id: Annotated[
         str | None,
-        typer.Option(metavar="ID", help="Whose log it is, if the directory does not say."),
+        typer.Option(metavar="ID", help="Whose log it is, if the source does not say."),
+    ] = None,
+    command_property: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="How to reach brokers; may be repeated."),
     ] = None,
     stage_only: Annotated[
         bool, typer.Option("--stage-only", help="Only log_records; no table is derived from it.")
     ] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Go on as the log grows, until Ctrl-C.")
+    ] = False,
+    interval: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0, help="With --follow: between two looks.")
+    ] = 10.0,
 ) -> None:
     """Read what is new in a log and bring the tables up to date.
 
-    May be repeated and interrupted at any time: each record appears once. The source and the
-    warehouse are directories that all machines of the Spark cluster see. Exits with 1 if a part of
-    the log is damaged and could not be read, or if the log breaks a promise of a group coordinator
-    (table verification), with 3 if nothing could be done.
+    May be repeated and interrupted at any time: each record appears once. A source directory and
+    the warehouse are directories that all machines of the Spark cluster see. Exits with 1 if a part
+    of the log is damaged and could not be read, or if the log breaks a promise of a group
+    coordinator (table verification), with 3 if nothing could be done.
     """
     try:
-        from drumbeat.pipeline.derive import DeriveJob
         from drumbeat.pipeline.errors import PipelineError
+        from drumbeat.pipeline.job import open_stage_job
     except ModuleNotFoundError as missing:
         _fail_for_missing(missing)
-    from drumbeat.pipeline.job import open_stage_job
+    from drumbeat.pipeline.pass_over import run_pass
     from drumbeat.pipeline.progress import reporter
-    from drumbeat.pipeline.promises import broken_promises
     from drumbeat.pipeline.session import COORDINATING, spark_session
-    from drumbeat.pipeline.warehouse import Warehouse
 
     # What matters is raised; py4j also logs it, and even a Ctrl-C, with tracebacks.
     logging.basicConfig(handlers=[logging.NullHandler()])
-    derived, broken = None, []
+    options = key_values(command_property or [], "--command-property")
     try:
         with (
-            open_stage_job(source, warehouse, cluster_id) as job,
+            open_stage_job(source, warehouse, cluster_id, options) as job,
             spark_session(master, COORDINATING) as spark,
         ):
-            with reporter(sys.stderr, "staging") as show:
-                staged = job.run(spark, show)
-            if not stage_only:
-                with reporter(sys.stderr, "deriving") as show:
-                    derived = DeriveJob(job.folder, job.writer).run(spark, show)
-                broken = broken_promises(Warehouse(warehouse), job.folder.cluster_id)
+            if follow:
+                _follow(job, spark, source, options, int(interval * 1000))
+                return
+            report = run_pass(
+                job,
+                spark,
+                partial(reporter, sys.stderr),
+                stage_only=stage_only,
+                asks_coordinators=True,
+            )
     except PipelineError as problem:
         _fail(EXIT_FAILED, str(problem))
     except KeyboardInterrupt:
         _fail(EXIT_INTERRUPTED, "interrupted; what was not finished is as it was")
-    _tell_staged(staged)
-    if derived is not None:
-        _tell_derived(derived)
-    _tell_tables(staged if derived is None else derived)
-    _tell_problems(staged.damage, broken)
+    _tell(report)
 
 
 @app.command()
@@ -114,6 +132,37 @@ def generate(
     )
 
 
+def _follow(
+    job: "StageJob", spark: "SparkSession", source: str, options: dict[str, str], interval_ms: int
+) -> None:
+    from drumbeat.pipeline.follow import Follower
+
+    Follower(job, spark, _tell_pass).run(source, options, interval_ms)
+    print(f"ended; state {job.writer.manifest.number}")
+
+
+def _tell_pass(report: "PassReport") -> None:
+    """One line, and what is wrong."""
+    from drumbeat.pipeline.progress import Counts, describe
+
+    staged, derived = report.staged, report.derived
+    if not report.is_news:
+        return
+    elapsed_ms = staged.elapsed_ms + (derived.elapsed_ms if derived is not None else 0)
+    said = describe(Counts(staged.rows), elapsed_ms)
+    print(f"{said}, {elapsed_ms / 1000:.1f} s, state {report.manifest.number}", flush=True)
+    _tell_problems(report)
+
+
+def _tell(report: "PassReport") -> None:
+    _tell_staged(report.staged)
+    if report.derived is not None:
+        _tell_derived(report.derived)
+    _tell_tables(report.manifest)
+    if _tell_problems(report):
+        raise typer.Exit(EXIT_DAMAGE)
+
+
 def _tell_staged(report: "StageReport") -> None:
     from drumbeat.pipeline.progress import Counts, describe
 
@@ -136,13 +185,12 @@ def _tell_derived(report: "DeriveReport") -> None:
     print(f"derived from {said}, {seconds:.1f} s, {report.partitions} log partitions")
 
 
-def _tell_tables(report: "StageReport | DeriveReport") -> None:
+def _tell_tables(manifest: "Manifest") -> None:
     from rich.console import Console
     from rich.table import Table
 
     from drumbeat.pipeline.schemas import TABLES
 
-    manifest = report.manifest
     shown = Table(box=None, pad_edge=False, header_style="")
     shown.add_column("table")
     shown.add_column("rows", justify="right")
@@ -153,15 +201,14 @@ def _tell_tables(report: "StageReport | DeriveReport") -> None:
     print(f"state {manifest.number}")
 
 
-def _tell_problems(damage: tuple[str, ...], broken: "list[Broken]") -> None:
-    """On standard error; exits if there is a reason to."""
-    for text in damage:
+def _tell_problems(report: "PassReport") -> bool:
+    """On standard error; whether there is one that the exit code has to tell."""
+    for text in report.staged.damage:
         print(f"drumbeat pipeline: damaged, read up to there: {text}", file=sys.stderr)
-    for invariant in broken:
+    for invariant in report.broken:
         line = f"{invariant.certainty} of {invariant.invariant}, times: {invariant.times:,}"
         print(f"drumbeat pipeline: {line} (table verification)", file=sys.stderr)
-    if damage or any(invariant.is_violation for invariant in broken):
-        raise typer.Exit(EXIT_DAMAGE)
+    return bool(report.staged.damage) or any(each.is_violation for each in report.broken)
 
 
 def _fail_for_missing(missing: ModuleNotFoundError) -> NoReturn:

@@ -21,7 +21,7 @@ from drumbeat.cli.common import (
 )
 from drumbeat.cli.completion import topic_names
 from drumbeat.cli.exits import ExitCode
-from drumbeat.cli.logs import show_client_warnings
+from drumbeat.cli.logs import client_warnings
 
 if TYPE_CHECKING:
     from drumbeat.client import RecordMetadata, SyncProducer
@@ -76,8 +76,7 @@ def produce(
         raise UsageProblem("--key-separator must not be empty")
     separator = None if key_separator is None else key_separator.encode()
     target = Target(bootstrap_server, timeout)
-    show_client_warnings()
-    with reporting_errors(target), _opened(file) as lines:
+    with reporting_errors(target), client_warnings(), _opened(file) as lines:
         from drumbeat.client import SyncProducer
 
         options = {

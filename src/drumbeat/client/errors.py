@@ -6,7 +6,7 @@ code. `error_for` is the one way from a code in a response to an exception.
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Self
 
 from drumbeat.protocol.errors import ErrorCode
 
@@ -97,6 +97,10 @@ class KafkaError(DrumbeatError):
         """Whether the same request may succeed if it is sent again."""
         return self.code in RETRIABLE
 
+    def saying(self, message: str) -> Self:
+        """The same error in other words, for who knows more of what was being done."""
+        return type(self)(self.code, message)
+
 
 class NamedKafkaError(KafkaError):
     """A KafkaError whose class says the code."""
@@ -106,6 +110,9 @@ class NamedKafkaError(KafkaError):
     def __init__(self, message: str | None = None) -> None:
         super().__init__(self.CODE, message)
         self.args = (message,)
+
+    def saying(self, message: str) -> Self:
+        return type(self)(message)
 
 
 class NodeDisconnected(NamedKafkaError):  # noqa: N818 - what happened
@@ -249,6 +256,14 @@ ADVICE: Final[dict[ErrorCode, str]] = {
     ErrorCode.NON_EMPTY_GROUP: "the group has members: stop its consumers first",
     ErrorCode.UNKNOWN_MEMBER_ID: "the group does not know this member (any more)",
     ErrorCode.ILLEGAL_GENERATION: "the group has moved on to another generation",
+    ErrorCode.LEADER_NOT_AVAILABLE: (
+        "the partition has no leader at the moment: are all brokers with a replica of it up?"
+    ),
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: (
+        "the coordinator is not available at the moment: are all brokers up?"
+    ),
+    ErrorCode.NOT_COORDINATOR: "the broker does not coordinate the group (any more)",
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: "the coordinator is loading the group's state",
     ErrorCode.NETWORK_EXCEPTION: "the connection to the broker was lost",
     ErrorCode.REQUEST_TIMED_OUT: "no answer in time",
 }

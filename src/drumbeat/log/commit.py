@@ -33,9 +33,7 @@ class CommitFailure(NamedTuple):
 class Committer(Protocol):
     """Whose commit it is. Both are called on its loop, one after the other."""
 
-    def end_commit(
-        self, writes: Sequence[StagedWrite], failure: CommitFailure | None
-    ) -> None:
+    def end_commit(self, writes: Sequence[StagedWrite], failure: CommitFailure | None) -> None:
         """How it went."""
 
     def tell_synced(self) -> None:

@@ -117,6 +117,10 @@ class GrowingSegment(Segment):
         self._check_indexes()
         self.is_closed = True
 
+    @property
+    def staged_bytes(self) -> int:
+        return self.size - self._taken_size
+
     def take(self) -> StagedWrite:
         """Everything staged since the last time."""
         buffers, self._pending = self._pending, []

@@ -122,18 +122,13 @@ class LocalPartitionLog(OwnedLog):
         self._rounds.gather(self)
 
     @property
-    def is_ordinary(self) -> bool:
-        """Whether what has gathered is small and ends no segment."""
-        return self._segments.growth_bytes <= SMALL_BYTES_MAX
+    def has_grown_little(self) -> bool:
+        """Whether what has gathered can be a small commit."""
+        return self._segments.have_grown_at_most(SMALL_BYTES_MAX)
 
     def begin_commit(self) -> Commit | None:
         """A commit of everything that has gathered, if anything has."""
-        if not self._begin_next():
-            return None
-        return Commit(self._disk, self._segments.take(), self)
-
-    def _begin_commit(self) -> None:
-        """The round that asked for it has it from `begin_commit`."""
+        return Commit(self._disk, self._segments.take(), self) if self._begin_next() else None
 
     def end_commit(self, writes: Sequence[StagedWrite], failure: CommitFailure | None) -> None:
         if failure is None:
@@ -154,7 +149,7 @@ class LocalPartitionLog(OwnedLog):
 
     def read(self, offset: int, bytes_max: int, *, whole_first_batch: bool = True) -> Records:
         self._check_readable(offset)
-        if offset >= self._synced_offset:
+        if offset >= self.synced_offset:
             return b""
         return self._segments.read(offset, bytes_max, whole_first_batch=whole_first_batch)
 
@@ -162,15 +157,15 @@ class LocalPartitionLog(OwnedLog):
         self, offset: int, *, chunk_bytes: int = LOAD_CHUNK_BYTES
     ) -> Iterator[LogBatch]:
         self._check_readable(offset)
-        if offset >= self._synced_offset:
+        if offset >= self.synced_offset:
             return iter(())
-        return self._segments.batches(offset, self._synced_offset, chunk_bytes=chunk_bytes)
+        return self._segments.batches(offset, self.synced_offset, chunk_bytes=chunk_bytes)
 
     def chunks_from(self, offset: int, *, chunk_bytes: int = LOAD_CHUNK_BYTES) -> Iterator[bytes]:
         self._check_readable(offset)
-        if offset >= self._synced_offset:
+        if offset >= self.synced_offset:
             return iter(())
-        return self._segments.chunks(offset, self._synced_offset, chunk_bytes=chunk_bytes)
+        return self._segments.chunks(offset, self.synced_offset, chunk_bytes=chunk_bytes)
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
         self._check_readable(self._start_offset)
@@ -186,8 +181,8 @@ class LocalPartitionLog(OwnedLog):
         self._cleaner.stop()
         async with self._maintenance:
             self._check_writable()
-            if offset > self._synced_offset:
-                raise OffsetOutOfRange(offset, self._start_offset, self._synced_offset)
+            if offset > self.synced_offset:
+                raise OffsetOutOfRange(offset, self._start_offset, self.synced_offset)
             if offset > self._start_offset:
                 await self._in_worker(
                     write_start_offset, self._disk, self._directory, self._topic_partition, offset
@@ -205,7 +200,7 @@ class LocalPartitionLog(OwnedLog):
             removed = await self._remove_first(self._expired(now_ms))
             if self._segments.is_single and self._expired(now_ms):
                 # Everything is old. Kafka too leaves an empty segment that keeps the end offset.
-                self._segments.roll(self._end_offset, self._settings)
+                self._segments.roll(self.end_offset, self._settings)
                 self._is_dirty = True
                 await self._commit_number(self._begun + 1)
                 removed += await self._remove_first(1)
@@ -217,7 +212,7 @@ class LocalPartitionLog(OwnedLog):
             self._settings,
             now_ms=now_ms,
             start_offset=self._start_offset,
-            synced_offset=self._synced_offset,
+            synced_offset=self.synced_offset,
         )
 
     async def _remove_first(self, count: int) -> int:
@@ -280,7 +275,7 @@ class LocalPartitionLog(OwnedLog):
                 return
             is_clean = False
             try:
-                while self._refusal is None and self._end_offset > self._synced_offset:
+                while self._refusal is None and self.end_offset > self.synced_offset:
                     await self.sync()
                 is_clean = self._refusal is None
             finally:

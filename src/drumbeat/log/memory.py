@@ -113,9 +113,10 @@ class MemoryPartitionLog(OwnedLog):
         self._staged = []
         self._in_flight = []
 
-    def _begin_commit(self) -> None:
-        self._in_flight, self._staged = self._staged, []
-        self._faults.schedule(self._end_commit)
+    def _schedule_commit(self) -> None:
+        if self._begin_next():
+            self._in_flight, self._staged = self._staged, []
+            self._faults.schedule(self._end_commit)
 
     def _end_commit(self, fault: SyncFault | None) -> None:
         if not self._is_open:  # the power went before the sync was through
@@ -134,7 +135,7 @@ class MemoryPartitionLog(OwnedLog):
 
     def read(self, offset: int, bytes_max: int, *, whole_first_batch: bool = True) -> bytes:
         self._check_readable(offset)
-        if offset >= self._synced_offset:
+        if offset >= self.synced_offset:
             return b""
         return self._partition.read(offset, bytes_max, whole_first_batch=whole_first_batch)
 
@@ -142,7 +143,7 @@ class MemoryPartitionLog(OwnedLog):
         self, offset: int, *, chunk_bytes: int = LOAD_CHUNK_BYTES
     ) -> Iterator[LogBatch]:
         self._check_readable(offset)
-        return self._partition.batches(offset, self._synced_offset)
+        return self._partition.batches(offset, self.synced_offset)
 
     def chunks_from(self, offset: int, *, chunk_bytes: int = LOAD_CHUNK_BYTES) -> Iterator[bytes]:
         return (bytes(batch.data) for batch in self.batches_from(offset, chunk_bytes=chunk_bytes))
@@ -159,8 +160,8 @@ class MemoryPartitionLog(OwnedLog):
 
     async def delete_records_before(self, offset: int) -> int:
         self._check_writable()
-        if offset > self._synced_offset:
-            raise OffsetOutOfRange(offset, self.start_offset, self._synced_offset)
+        if offset > self.synced_offset:
+            raise OffsetOutOfRange(offset, self.start_offset, self.synced_offset)
         if offset > self.start_offset:
             self._partition.remove_below(offset)
         return self.start_offset
@@ -168,11 +169,11 @@ class MemoryPartitionLog(OwnedLog):
     async def enforce_retention(self, now_ms: int) -> int:
         self._check_writable()
         expired = expired_segments(
-            self._partition.summaries(self._end_offset),
+            self._partition.summaries(self.end_offset),
             self._settings,
             now_ms=now_ms,
             start_offset=self.start_offset,
-            synced_offset=self._synced_offset,
+            synced_offset=self.synced_offset,
         )
         return self._partition.remove_first(expired)
 
@@ -203,7 +204,7 @@ class MemoryPartitionLog(OwnedLog):
         if not self._is_open:
             return
         try:
-            while self._refusal is None and self._end_offset > self._synced_offset:
+            while self._refusal is None and self.end_offset > self.synced_offset:
                 await self.sync()
         finally:
             self._refuse("released")

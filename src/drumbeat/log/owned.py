@@ -38,8 +38,9 @@ class OwnedLog(ABC):
         self._settings = settings
         self._epochs = epochs
         self._epoch = epochs.latest
-        self._end_offset = end_offset
-        self._synced_offset = end_offset
+        # Attributes, because every request asks for them; nobody else sets them.
+        self.end_offset = end_offset
+        self.synced_offset = end_offset
         self._is_open = True  # for reading; whether it may write is what `_refusal` says
         self._refusal: Callable[[], LogError] | None = None
         self._on_synced: Callable[[int], None] | None = None
@@ -64,14 +65,6 @@ class OwnedLog(ABC):
     def start_offset(self) -> int: ...
 
     @property
-    def end_offset(self) -> int:
-        return self._end_offset
-
-    @property
-    def synced_offset(self) -> int:
-        return self._synced_offset
-
-    @property
     def settings(self) -> LogSettings:
         return self._settings
 
@@ -82,7 +75,7 @@ class OwnedLog(ABC):
         return self._epochs.entries
 
     def end_offset_for_epoch(self, epoch: int) -> EpochEntry:
-        return self._epochs.end_offset_for(epoch, self._synced_offset)
+        return self._epochs.end_offset_for(epoch, self.synced_offset)
 
     def listen(
         self,
@@ -95,7 +88,7 @@ class OwnedLog(ABC):
     def append(self, batch: bytes, *, expected: int) -> int:
         if self._refusal is not None:
             raise self._refusal()
-        base_offset = self._end_offset
+        base_offset = self.end_offset
         if expected != base_offset:
             raise UnexpectedEndOffset(expected, base_offset)
         header = read_header(batch)
@@ -106,17 +99,17 @@ class OwnedLog(ABC):
         if size > settings.batch_bytes_max or size > settings.segment_bytes:
             raise BatchTooLarge(size, min(settings.batch_bytes_max, settings.segment_bytes))
         self._stage(batch, header, base_offset)
-        self._end_offset = base_offset + header.last_offset_delta + 1
+        self.end_offset = base_offset + header.last_offset_delta + 1
         self._is_dirty = True
         return base_offset
 
     async def sync(self) -> int:
         if self._refusal is not None:
             raise self._refusal()
-        if self._end_offset > self._synced_offset:
-            is_covered = self._is_committing and self._covered_offset >= self._end_offset
+        if self.end_offset > self.synced_offset:
+            is_covered = self._is_committing and self._covered_offset >= self.end_offset
             await self._commit_number(self._begun if is_covered else self._begun + 1)
-        return self._synced_offset
+        return self.synced_offset
 
     def request_sync(self) -> None:
         if not self._is_sync_wanted:
@@ -132,26 +125,23 @@ class OwnedLog(ABC):
             self.request_sync()
         await waiter
 
-    def _schedule_commit(self) -> None:
-        """Have `_begin_next` called; an adapter may wait for more to gather."""
-        self._begin_next()
-
     def _begin_next(self) -> bool:
-        """Begin a commit of everything that has gathered; False if nothing has."""
-        if not (self._is_sync_wanted and self._is_dirty) or self._is_committing:
-            self._is_sync_wanted &= self._is_committing
+        """For the adapter: it begins a commit now. False if there is nothing to be committed."""
+        if self._is_committing:
             return False
-        self._is_sync_wanted = self._is_dirty = False
-        self._is_committing = True
-        self._begun += 1
-        self._covered_offset = self._end_offset
-        self._begin_commit()
-        return True
+        is_due = self._is_sync_wanted and self._is_dirty
+        self._is_sync_wanted = False
+        if is_due:
+            self._is_dirty = False
+            self._is_committing = True
+            self._begun += 1
+            self._covered_offset = self.end_offset
+        return is_due
 
     def _commit_succeeded(self) -> None:
         """The newest commit is durable. `tell_synced` follows, once the next could begin."""
         number = self._begun
-        self._synced_offset = self._covered_offset
+        self.synced_offset = self._covered_offset
         self._is_committing = False
         if self._is_sync_wanted and self._refusal is None:
             self._schedule_commit()
@@ -162,7 +152,7 @@ class OwnedLog(ABC):
 
     def tell_synced(self) -> None:
         if self._on_synced is not None:
-            self._on_synced(self._synced_offset)
+            self._on_synced(self.synced_offset)
 
     def _commit_failed(self, error: Callable[[], LogError], *, is_fatal: bool) -> None:
         """Nothing since the last sync remains; a fatal failure ends this handle's writing."""
@@ -193,8 +183,8 @@ class OwnedLog(ABC):
     def _check_readable(self, offset: int) -> None:
         if not self._is_open:
             raise self._refused()
-        if not self.start_offset <= offset <= self._end_offset:
-            raise OffsetOutOfRange(offset, self.start_offset, self._end_offset)
+        if not self.start_offset <= offset <= self.end_offset:
+            raise OffsetOutOfRange(offset, self.start_offset, self.end_offset)
 
     def _refused(self) -> LogError:
         assert self._refusal is not None
@@ -207,7 +197,7 @@ class OwnedLog(ABC):
                 await self._commit_number(self._begun)
 
     def _drop_unsynced(self, error: Callable[[], LogError]) -> None:
-        self._end_offset = self._synced_offset
+        self.end_offset = self.synced_offset
         self._is_dirty = self._is_sync_wanted = False
         self._restore()
         waiters, self._waiters = self._waiters, deque()
@@ -219,8 +209,11 @@ class OwnedLog(ABC):
         """Queue a batch that has passed every check."""
 
     @abstractmethod
-    def _begin_commit(self) -> None:
-        """Start making everything staged durable; `_commit_succeeded` or `_failed` must follow."""
+    def _schedule_commit(self) -> None:
+        """Make everything staged durable, now or when more has gathered.
+
+        If `_begin_next` agrees, `_commit_succeeded` and `tell_synced`, or `_commit_failed`, follow.
+        """
 
     @abstractmethod
     def _restore(self) -> None:

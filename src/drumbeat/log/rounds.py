@@ -1,10 +1,12 @@
-"""Commits in rounds: what a turn of the event loop gathers goes to the disk together.
+"""Commits in rounds: what gathers while the disk is busy goes to it together.
 
-Small commits of a round share one sync of the journal and one wake-up of the loop. The loop itself
-writes them to their segments and to the journal, which only fills the page cache: another thread
-would have to fight the loop for the interpreter after every write, and that costs more than all
-else together. So all that is left to a thread is to wait for the sync. Large commits, and those
-that begin or end a segment, get a worker and a sync each and hold nobody up.
+Partitions that want a sync are noted; a round begins when the event loop has served everybody it
+heard of in this turn and the round before has ended, and takes all that they have by then. Small
+commits of a round share one sync of the journal and one wake-up of the loop. The loop itself writes
+them to their segments and to the journal, which only fills the page cache: another thread would
+have to fight the loop for the interpreter after every write, and that costs more than all else
+together. So all that is left to a thread is to wait for the sync. Large commits, and those that
+begin or end a segment, get a worker and a sync each and hold nobody up.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
+from typing import Protocol
 
 from drumbeat.log.commit import Commit, CommitFailure, descriptor
 from drumbeat.log.files import SyncError
@@ -25,6 +28,17 @@ _new = tuple.__new__
 Failures = Sequence[CommitFailure | None]
 
 
+class Growing(Protocol):
+    """A log that wants to be synced."""
+
+    @property
+    def has_grown_little(self) -> bool:
+        """Whether its next commit is a small one, as far as is known yet."""
+
+    def begin_commit(self) -> Commit | None:
+        """Everything that it has by now; None if there is nothing, or a commit is under way."""
+
+
 class CommitRounds:
     """For all partitions of a store. A partition has at most one commit here at a time."""
 
@@ -33,28 +47,50 @@ class CommitRounds:
         self._journal = journal
         self._journal_error: OSError | None = None
         self._sync_thread = SyncThread()
-        self._gathered: list[Commit] = []
+        self._gathered: list[Growing] = []
         self._is_running = False
         self._is_scheduled = False
 
-    def enqueue(self, commit: Commit) -> None:
-        """Have `commit` made durable; it is told on the loop."""
-        if self._journal is None or not commit.is_small:
-            loop = asyncio.get_running_loop()
-            self.workers.executor.submit(self._run_alone, commit, loop)
-            return
-        self._gathered.append(commit)
-        if not self._is_running and not self._is_scheduled:
+    def gather(self, log: Growing) -> None:
+        """Have the next commit of `log` made durable; it is told on the loop."""
+        self._gathered.append(log)
+        if not self._is_scheduled:
             # Not at once: whoever is served in this turn of the loop takes part.
             self._is_scheduled = True
-            asyncio.get_running_loop().call_soon(self._start)
+            asyncio.get_running_loop().call_soon(self._end_turn)
+
+    def _end_turn(self) -> None:
+        self._is_scheduled = False
+        if not self._is_running:
+            self._start()
+            return
+        gathered, self._gathered = self._gathered, []
+        for log in gathered:
+            if log.has_grown_little:
+                self._gathered.append(log)  # until the round ends
+            elif (commit := log.begin_commit()) is not None:
+                self._start_alone(commit)
 
     def _start(self) -> None:
-        self._is_scheduled = False
-        if self._is_running or not self._gathered:
-            return
-        self._is_running = True
-        commits, self._gathered = self._gathered, []
+        gathered, self._gathered = self._gathered, []
+        commits: list[Commit] = []
+        for log in gathered:
+            commit = log.begin_commit()
+            if commit is None:
+                continue
+            if self._journal is not None and commit.is_small:
+                commits.append(commit)
+            else:
+                self._start_alone(commit)
+        if commits:
+            self._is_running = True
+            self._start_round(commits)
+
+    def _start_alone(self, commit: Commit) -> None:
+        loop = asyncio.get_running_loop()
+        self.workers.executor.submit(self._run_alone, commit, loop)
+
+    def _start_round(self, commits: Sequence[Commit]) -> None:
         problems = [commit.try_write() for commit in commits]
         loop = asyncio.get_running_loop()
         if any(problems) or not self._try_journal(commits):
@@ -69,14 +105,17 @@ class CommitRounds:
         return self._journal.try_write(*_entries(commits))
 
     def _end(self, commits: Sequence[Commit], failures: Failures | None) -> None:
+        """The next round begins before anybody hears of this one, so that the disk is not idle."""
         self._is_running = False
+        for place, commit in enumerate(commits):
+            commit.log.end_commit(commit.writes, failures[place] if failures else None)
         self._start()
-        if failures is None:
-            for commit in commits:
-                commit.end(None)
-            return
-        for commit, failure in zip(commits, failures, strict=True):
-            commit.end(failure)
+        for commit in commits:
+            commit.log.tell_synced()
+
+    def _end_alone(self, commit: Commit, failure: CommitFailure | None) -> None:
+        commit.log.end_commit(commit.writes, failure)
+        commit.log.tell_synced()
 
     def close(self) -> None:
         """Nothing is enqueued any more."""
@@ -97,7 +136,7 @@ class CommitRounds:
             loop.call_soon_threadsafe(self._end, commits, failures)
 
     def _run_alone(self, commit: Commit, loop: asyncio.AbstractEventLoop) -> None:
-        loop.call_soon_threadsafe(commit.end, commit.run())
+        loop.call_soon_threadsafe(self._end_alone, commit, commit.run())
 
     def _run_round(
         self,

@@ -82,6 +82,10 @@ class Segments:
         self._active.end()
         return self._active
 
+    def have_grown_at_most(self, bytes_max: int) -> bool:
+        """Whether no more was staged since the last time, all of it into one segment."""
+        return len(self._unwritten) == 1 and self._active.staged_bytes <= bytes_max
+
     def take(self) -> list[StagedWrite]:
         """Everything staged since the last time, segment by segment."""
         return [segment.take() for segment in self._unwritten]

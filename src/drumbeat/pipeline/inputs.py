@@ -1,40 +1,35 @@
-"""What the derived tables need besides the log, from the data directory that the log is in.
+"""What the derived tables need besides the log: where topics end, and what coordinators tell.
 
-Where topics begin and end now goes to `watermarks`, new records of `__group_events` to
-`group_events`. A directory with neither, such as a copy of the offsets log alone, leaves both as
-they are: lag is null then, and causes are inferred.
+Ends go to `watermarks`, new records of `__group_events` to `group_events`. A cluster or directory
+with neither, such as a copy of the offsets log alone, leaves both as they are: lag is null then,
+and causes are inferred.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import SparkSession
 
-from drumbeat.pipeline.manifest import NO_PARTITION, LogPartition, Manifest
+from drumbeat.pipeline.manifest import NO_PARTITION, DataFile, LogPartition, Manifest
 from drumbeat.pipeline.progress import show_nothing
 from drumbeat.pipeline.progress_rows import about_cluster
-from drumbeat.pipeline.schemas import GROUP_EVENTS, WATERMARKS
-from drumbeat.pipeline.sources.end_offsets import LogEnds, topic_ends, watermark_rows
-from drumbeat.pipeline.sources.event_log import (
-    EventsTask,
-    event_partitions,
-    events_task,
-    stage_events,
-)
-from drumbeat.pipeline.sources.log_folder import LogFolder
+from drumbeat.pipeline.schemas import GROUP_EVENTS, PIPELINE_PROGRESS, WATERMARKS
+from drumbeat.pipeline.sources.end_offsets import watermark_rows
+from drumbeat.pipeline.sources.event_log import EventsTask, stage_events
+from drumbeat.pipeline.sources.offsets_log import LogEnds, OffsetsLog
 from drumbeat.pipeline.staged_records import read_columns
 from drumbeat.pipeline.table_files import TableFiles, refuse_full
 from drumbeat.pipeline.tasks import run_tasks
 from drumbeat.pipeline.warehouse import StagedFile, Warehouse, WarehouseWriter
 
-_PLACE = ("topic", "partition", "log_start", "high_watermark")
+_PLACE = ("topic", "partition", "log_start", "high_watermark", "lso")
 
 
 class Inputs:
-    def __init__(self, folder: LogFolder, writer: WarehouseWriter) -> None:
-        self._folder, self._writer = folder, writer
-        self._cluster = LogPartition(folder.cluster_id, NO_PARTITION)
+    def __init__(self, log: OffsetsLog, writer: WarehouseWriter) -> None:
+        self._log, self._writer = log, writer
+        self._cluster = LogPartition(log.cluster_id, NO_PARTITION)
 
     def gather(self, spark: SparkSession, now_ms: int) -> Manifest:
         """The newest state with what is new. It is moved in, and not published."""
@@ -49,33 +44,52 @@ class Inputs:
         return manifest.with_files(GROUP_EVENTS.name, self._writer.move_in(staged))
 
     def _event_tasks(self, manifest: Manifest) -> Sequence[EventsTask]:
-        sources = (
-            LogPartition(self._folder.cluster_id, partition)
-            for partition in event_partitions(self._folder.path)
-        )
-        return [
-            events_task(self._folder.path, source, _next_event(manifest, source))
-            for source in sources
-        ]
+        tasks = []
+        for partition in self._log.event_partitions():
+            source = LogPartition(self._log.cluster_id, partition)
+            start = _next_event(manifest, source)
+            reader = self._log.event_reader(partition, start)
+            if reader.bytes:
+                tasks.append(EventsTask(source=source, reader=reader, start_offset=start))
+        return tasks
 
     def _sampled(self, manifest: Manifest, now_ms: int) -> list[StagedFile]:
-        """A sample if anything changed since the newest one."""
-        ends = topic_ends(self._folder.path)
-        if not ends or self._known_ends(manifest) == ends:
-            return []
-        files = TableFiles(self._writer.staging, f"{now_ms}.parquet")
-        files.add((WATERMARKS.name, watermark_rows(self._folder.cluster_id, ends, now_ms)))
-        return files.close(about_cluster(self._folder.cluster_id, now_ms))
+        """A sample, unless nothing has changed since the newest one.
 
-    def _known_ends(self, manifest: Manifest) -> dict[tuple[str, int], LogEnds]:
-        newest = manifest.files(WATERMARKS.name, self._cluster)[-1:]
-        paths = Warehouse(self._writer.path).paths(newest)
+        It is not older than the newest record that is staged: between two samples the end is
+        interpolated, and behind the last one nobody knows.
+        """
+        ends = self._log.topic_ends(manifest.topics.get(self._log.cluster_id, ()))
+        newest = self._newest(manifest, WATERMARKS.name)
+        if not ends or (not self._has_news(manifest, newest) and self._known(newest) == ends):
+            return []
+        sampled_at = now_ms if newest is None else max(now_ms, newest.last_offset + 1)
+        files = TableFiles(self._writer.staging, f"{sampled_at}.parquet")
+        files.add((WATERMARKS.name, watermark_rows(self._log, ends, sampled_at)))
+        return files.close(about_cluster(self._log.cluster_id, sampled_at))
+
+    def _has_news(self, manifest: Manifest, sample: DataFile | None) -> bool:
+        """Whether records were staged after the sample was taken."""
+        staged = self._newest(manifest, PIPELINE_PROGRESS.name)
+        return staged is not None and sample is not None and staged.last_offset > sample.last_offset
+
+    def _newest(self, manifest: Manifest, table: str) -> DataFile | None:
+        files = manifest.files(table, self._cluster)
+        return max(files, key=lambda file: file.last_offset, default=None)
+
+    def _known(self, sample: DataFile | None) -> Mapping[tuple[str, int], LogEnds]:
+        """What the newest sample says; its file may hold others before it."""
+        if sample is None:
+            return {}
+        [path] = Warehouse(self._writer.path).paths([sample])
+        names = (*_PLACE, "sampled_at")
         return {
-            (topic, partition): LogEnds(log_start, log_end)
-            for batch in read_columns(WATERMARKS, paths, _PLACE)
-            for topic, partition, log_start, log_end in zip(
-                *(batch.column(name).to_pylist() for name in _PLACE), strict=True
+            (topic, partition): LogEnds(log_start, log_end, lso)
+            for batch in read_columns(WATERMARKS, [path], names)
+            for topic, partition, log_start, log_end, lso, sampled_at in zip(
+                *(batch.column(name).to_pylist() for name in names), strict=True
             )
+            if sampled_at == sample.last_offset
         }
 
 

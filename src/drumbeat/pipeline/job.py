@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
@@ -22,8 +22,8 @@ from drumbeat.pipeline.manifest import LogPartition, Manifest
 from drumbeat.pipeline.progress import Show, show_nothing
 from drumbeat.pipeline.progress_rows import Freshness, stage_progress
 from drumbeat.pipeline.schemas import LOG_RECORDS, PIPELINE_PROGRESS
-from drumbeat.pipeline.sources.end_offsets import offsets_log_end
-from drumbeat.pipeline.sources.log_folder import LogFolder, LogRange
+from drumbeat.pipeline.sources.offsets_log import LogRange, OffsetsLog
+from drumbeat.pipeline.sources.open_log import open_log
 from drumbeat.pipeline.staging import RangeResult, stage_range
 from drumbeat.pipeline.table_files import refuse_full
 from drumbeat.pipeline.tasks import run_tasks
@@ -47,13 +47,19 @@ class StageReport:
 
 @contextmanager
 def open_stage_job(
-    source: str, warehouse: str, cluster_id: str | None = None
+    source: str,
+    warehouse: str,
+    cluster_id: str | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> Iterator[StageJob]:
-    """Holds the warehouse. What can be refused is refused here, before Spark has to start."""
-    folder = LogFolder.open(source, cluster_id)
+    """Holds the warehouse. What can be refused is refused here, before Spark has to start.
+
+    The source is a data directory, or addresses of brokers; `options` are a client's, for these.
+    """
+    log = open_log(source, cluster_id, options)
     try:
         with Warehouse(warehouse).writer(new_run_id()) as writer:
-            yield StageJob(folder, writer)
+            yield StageJob(log, writer)
     except OSError as problem:
         raise WarehouseError(
             f"cannot write to {os.path.abspath(warehouse)}: {problem.strerror or problem}"
@@ -66,19 +72,21 @@ def new_run_id() -> str:
 
 
 class StageJob:
-    def __init__(self, folder: LogFolder, writer: WarehouseWriter) -> None:
-        self.folder = folder
+    def __init__(self, log: OffsetsLog, writer: WarehouseWriter) -> None:
+        self.log = log
         self.writer = writer
         self.staging = writer.staging
-        self._results: list[RangeResult] = []
 
     def run(self, spark: SparkSession, show: Show = show_nothing) -> StageReport:
+        """Read what is there by now. May be called again and again."""
         started_ms = monotonic_ms()
+        done: list[RangeResult] = []
         for _ in range(LISTINGS_MAX):
             began_ms = monotonic_ms()
+            self.log = self.log.refreshed()
             results = run_tasks(spark, self.plan(), self.staging, stage_range, show)
             self.publish(results, monotonic_ms() - began_ms)
-            self._results += results
+            done += results
             if not any(result.is_gone for result in results):
                 break
         else:
@@ -86,13 +94,13 @@ class StageJob:
                 f"segments were deleted while they were read, {LISTINGS_MAX} times in a row; what "
                 "could be read is published: run again for the rest"
             )
-        return self._report(monotonic_ms() - started_ms)
+        return self._report(done, monotonic_ms() - started_ms)
 
     def plan(self) -> list[LogRange]:
         """What the manifest does not count as read."""
         return [
             log_range
-            for source in self.folder.sources()
+            for source in self.log.sources()
             for log_range in self._unread(source, self.writer.manifest)
         ]
 
@@ -105,13 +113,15 @@ class StageJob:
         manifest = before.with_covered(read)
         if not staged and manifest.covered == before.covered and manifest.number:
             return
+        topics = {topic for result in results for topic in result.topics}
+        manifest = manifest.with_cluster(self.log.cluster_id, len(self.log.sources()), topics)
         progress = self._progress(results, manifest, elapsed_ms)
         manifest = manifest.with_files(LOG_RECORDS.name, self.writer.move_in(staged))
         manifest = manifest.with_files(PIPELINE_PROGRESS.name, self.writer.move_in(progress))
         self.writer.publish(manifest, now_ms())
 
     def _unread(self, source: LogPartition, manifest: Manifest) -> Iterator[LogRange]:
-        return self.folder.ranges(source, _EVERYTHING, manifest.covered.get(source, ()))
+        return self.log.ranges(source, _EVERYTHING, manifest.covered.get(source, ()))
 
     def _progress(
         self, results: Sequence[RangeResult], manifest: Manifest, elapsed_ms: int
@@ -127,7 +137,7 @@ class StageJob:
                     source=source,
                     batch_id=self.writer.run_id,
                     read_offset=self._next_offset(source, manifest),
-                    log_end=offsets_log_end(self.folder, source),
+                    log_end=self.log.log_end(source),
                     records=count,
                     elapsed_ms=elapsed_ms,
                 )
@@ -142,8 +152,7 @@ class StageJob:
         unread = (part.segments[0].start_offset for part in self._unread(source, manifest))
         return min(unread, default=manifest.covered[source][-1].end)
 
-    def _report(self, elapsed_ms: int) -> StageReport:
-        results = self._results
+    def _report(self, results: Sequence[RangeResult], elapsed_ms: int) -> StageReport:
         return StageReport(
             manifest=self.writer.manifest,
             rows=sum(result.rows for result in results),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
@@ -16,7 +16,7 @@ from drumbeat.pipeline.decode.batches import OffsetRange
 from drumbeat.pipeline.errors import WarehouseError
 from drumbeat.pipeline.offset_ranges import merged
 
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 NO_PARTITION: Final = -1  # of a file that is about a whole cluster
 _NAME = re.compile(r"([0-9]{6,12})\.json")
 _ADVICE: Final = (
@@ -33,7 +33,7 @@ class LogPartition(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFile:
-    """A Parquet file of a table. The path is relative to the warehouse."""
+    """A file of a table, or of what builders know. The path is relative to the warehouse."""
 
     path: str
     cluster_id: str
@@ -42,10 +42,19 @@ class DataFile:
     last_offset: int
     rows: int
     bytes: int
+    is_open: bool = False  # the log may go on with these rows: the next run makes them anew
 
     @property
     def source(self) -> LogPartition:
         return LogPartition(self.cluster_id, self.log_partition)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Derived:
+    """What the derived tables of a log partition were made from, and where to go on."""
+
+    inputs: str  # a digest
+    state: DataFile | None = None  # what the builders knew behind all rows that are not open
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,37 +64,49 @@ class Manifest:
     created_ms: int = 0
     tables: Mapping[str, tuple[DataFile, ...]] = field(default_factory=dict)
     covered: Mapping[LogPartition, tuple[OffsetRange, ...]] = field(default_factory=dict)
-    derived: Mapping[LogPartition, str] = field(default_factory=dict)  # a digest of all inputs
+    derived: Mapping[LogPartition, Derived] = field(default_factory=dict)
+    partitions: Mapping[str, int] = field(default_factory=dict)  # of the log, by cluster
+    topics: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # with commits, by cluster
 
     def files(self, table: str, source: LogPartition | None = None) -> tuple[DataFile, ...]:
         """A table's files, or those of one log partition; in order of offsets within each."""
         files = self.tables.get(table, ())
-        return tuple(file for file in files if source in (None, file.source))
+        return files if source is None else tuple(file for file in files if file.source == source)
+
+    def all_files(self) -> Iterator[DataFile]:
+        for files in self.tables.values():
+            yield from files
+        for derived in self.derived.values():
+            if derived.state is not None:
+                yield derived.state
 
     def rows(self, table: str) -> int:
         return sum(file.rows for file in self.files(table))
 
     def with_files(
-        self, table: str, added: Iterable[DataFile], *, is_replaced: bool = False
+        self, table: str, added: Iterable[DataFile], removed: Collection[DataFile] = ()
     ) -> Manifest:
-        """With these files too, or with only these."""
-        files = [*(() if is_replaced else self.files(table)), *added]
+        gone = {file.path for file in removed}
+        files = [*(file for file in self.files(table) if file.path not in gone), *added]
         files.sort(key=lambda file: (file.source, file.first_offset))
         return replace(self, tables={**self.tables, table: tuple(files)})
 
     def with_derived(
         self,
-        tables: Iterable[str],
-        inputs: Mapping[LogPartition, str],
+        derived: Mapping[LogPartition, Derived],
         files: Mapping[str, list[DataFile]],
+        anew: Collection[LogPartition],
     ) -> Manifest:
-        """With these files as all that the tables have of the partitions that `inputs` names."""
-        manifest = replace(self, derived={**self.derived, **inputs})
-        for table in tables:
-            others = [file for file in self.files(table) if file.source not in inputs]
-            manifest = manifest.with_files(
-                table, [*others, *files.get(table, ())], is_replaced=True
-            )
+        """With files of each table in the place of the open ones of these partitions, and of all
+        that there were of the partitions that are derived anew."""
+        manifest = replace(self, derived={**self.derived, **derived})
+        for table, added in files.items():
+            removed = [
+                file
+                for file in self.files(table)
+                if file.source in anew or (file.is_open and file.source in derived)
+            ]
+            manifest = manifest.with_files(table, added, removed)
         return manifest
 
     def with_covered(self, read: Iterable[tuple[LogPartition, OffsetRange]]) -> Manifest:
@@ -94,6 +115,15 @@ class Manifest:
         for source, offsets in read:
             covered.setdefault(source, []).append(offsets)
         return replace(self, covered={source: merged(ranges) for source, ranges in covered.items()})
+
+    def with_cluster(self, cluster_id: str, partitions: int, topics: Iterable[str]) -> Manifest:
+        """With what is known of the cluster; topics are never forgotten."""
+        known = {*self.topics.get(cluster_id, ()), *topics}
+        return replace(
+            self,
+            partitions={**self.partitions, cluster_id: partitions},
+            topics={**self.topics, cluster_id: tuple(sorted(known))},
+        )
 
 
 def manifest_name(number: int) -> str:
@@ -112,6 +142,10 @@ def to_json(manifest: Manifest) -> str:
             "number": manifest.number,
             "run_id": manifest.run_id,
             "created_ms": manifest.created_ms,
+            "clusters": [
+                {"cluster_id": each, "partitions": count, "topics": manifest.topics[each]}
+                for each, count in sorted(manifest.partitions.items())
+            ],
             "tables": {
                 table: [asdict(file) for file in files] for table, files in manifest.tables.items()
             },
@@ -120,8 +154,8 @@ def to_json(manifest: Manifest) -> str:
                 for source, ranges in sorted(manifest.covered.items())
             ],
             "derived": [
-                {**source._asdict(), "inputs": inputs}
-                for source, inputs in sorted(manifest.derived.items())
+                {**source._asdict(), **asdict(derived)}
+                for source, derived in sorted(manifest.derived.items())
             ],
         },
         indent=1,
@@ -156,13 +190,19 @@ def _manifest(told: dict[str, Any]) -> Manifest:
             for table, files in told["tables"].items()
         },
         covered={
-            LogPartition(entry["cluster_id"], entry["log_partition"]): tuple(
-                OffsetRange(start, end) for start, end in entry["offsets"]
-            )
+            _source(entry): tuple(OffsetRange(start, end) for start, end in entry["offsets"])
             for entry in told["covered"]
         },
-        derived={
-            LogPartition(entry["cluster_id"], entry["log_partition"]): entry["inputs"]
-            for entry in told["derived"]
-        },
+        derived={_source(entry): _derived(entry) for entry in told["derived"]},
+        partitions={entry["cluster_id"]: entry["partitions"] for entry in told["clusters"]},
+        topics={entry["cluster_id"]: tuple(entry["topics"]) for entry in told["clusters"]},
     )
+
+
+def _source(entry: dict[str, Any]) -> LogPartition:
+    return LogPartition(entry["cluster_id"], entry["log_partition"])
+
+
+def _derived(entry: dict[str, Any]) -> Derived:
+    state = entry["state"]
+    return Derived(inputs=entry["inputs"], state=None if state is None else DataFile(**state))

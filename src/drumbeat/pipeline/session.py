@@ -26,10 +26,11 @@ from drumbeat.pipeline.decode.sections import ROWS_MAX
 from drumbeat.pipeline.errors import PipelineError
 from drumbeat.pipeline.java import find_java, make_java_home
 from drumbeat.pipeline.shipping import zip_package
+from drumbeat.pipeline.sources.broker_source import BrokerDataSource
 from drumbeat.pipeline.sources.log_source import LogDataSource
 
 SPARK_ERRORS: Final = (PySparkException, Py4JError)
-SOURCES: Final = (LogDataSource,)
+SOURCES: Final = (LogDataSource, BrokerDataSource)
 LOCAL_MASTER: Final = "local[*]"
 _LOOPBACK: Final = "127.0.0.1"
 _LOG_TAIL_BYTES: Final = 4_000
@@ -89,10 +90,11 @@ def _start(master: str, settings: Mapping[str, str], scratch: str, log: IO[bytes
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     conf = SparkConf(loadDefaults=False).setAll(list(_conf(master, settings, scratch).items()))
     _check_answers(master)
+    package = None if is_local(master) else zip_package(scratch)
     try:
-        context = SparkContext(conf=conf, gateway=_launch(conf, scratch, log))
-        if not is_local(master):
-            context.addPyFile(zip_package(scratch))
+        context = SparkContext(conf=conf, gateway=_launch(conf, scratch, package, log))
+        if package is not None:
+            context.addPyFile(package)
         return SparkSession(context)
     except SPARK_ERRORS as problem:
         _end_jvm()
@@ -137,18 +139,33 @@ def _conf(master: str, settings: Mapping[str, str], scratch: str) -> dict[str, s
     }
 
 
-def _launch(conf: Any, scratch: str, log: IO[bytes]) -> Any:
-    """The JVM, with the Java that was found and its output in the log."""
-    before = os.environ.get("JAVA_HOME")
-    os.environ["JAVA_HOME"] = make_java_home(find_java(os.environ), os.path.join(scratch, "java"))
-    try:
-        launch: Callable[..., Any] = launch_gateway  # has no types
+def _launch(conf: Any, scratch: str, package: str | None, log: IO[bytes]) -> Any:
+    """The JVM, with the Java that was found and its output in the log.
+
+    Streams have a Python process beside the driver, which is not given what executors are.
+    """
+    java_home = make_java_home(find_java(os.environ), os.path.join(scratch, "java"))
+    variables = {"JAVA_HOME": java_home}
+    if package is not None:
+        paths = (package, os.environ.get("PYTHONPATH"))
+        variables["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+    launch: Callable[..., Any] = launch_gateway  # has no types
+    with _environment(variables):
         return launch(conf, popen_kwargs={"stdout": log, "stderr": log})
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
     finally:
-        if before is None:
-            del os.environ["JAVA_HOME"]
-        else:
-            os.environ["JAVA_HOME"] = before
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _stop(session: SparkSession) -> None:

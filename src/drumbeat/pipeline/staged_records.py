@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from drumbeat.pipeline.decode.sections import ROWS_MAX
 from drumbeat.pipeline.schemas import Table
-from drumbeat.pipeline.tables.builder import int_column
+from drumbeat.pipeline.tables.builder import NONE, int_column
 
 
 class RecordFile(NamedTuple):
@@ -24,15 +24,43 @@ class RecordFile(NamedTuple):
     path: str
 
 
-def read_in_order(files: Iterable[RecordFile]) -> Iterator[pa.RecordBatch]:
-    """Batches of `log_records`; memory does not grow with the files."""
-    for interleaved in _interleaved(sorted(files)):
-        yield from _merged([read_batches(file.path) for file in interleaved])
+def read_in_order(
+    files: Iterable[RecordFile], after_offset: int = NONE
+) -> Iterator[pa.RecordBatch]:
+    """Batches of `log_records` behind an offset; memory does not grow with the files."""
+    wanted = sorted(file for file in files if file.last_offset > after_offset)
+    for interleaved in _interleaved(wanted):
+        yield from _merged([read_batches(file.path, after_offset) for file in interleaved])
 
 
-def read_batches(path: str) -> Iterator[pa.RecordBatch]:
+def in_chunks(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches of equal size; the last may have less."""
+    waiting: list[pa.RecordBatch] = []
+    missing = rows
+    for batch in batches:
+        rest = batch
+        while len(rest) >= missing:
+            yield _joined([*waiting, rest.slice(0, missing)])
+            rest, waiting, missing = rest.slice(missing), [], rows
+        if len(rest):
+            waiting.append(rest)
+            missing -= len(rest)
+    if waiting:
+        yield _joined(waiting)
+
+
+def read_batches(path: str, after_offset: int = NONE) -> Iterator[pa.RecordBatch]:
+    """A file's rows; of row groups that are known to be wholly before the offset, none is read."""
     with pq.ParquetFile(path) as file:
-        yield from file.iter_batches(ROWS_MAX)
+        groups = [n for n in range(file.num_row_groups) if _has_after(file, n, after_offset)]
+        for batch in file.iter_batches(ROWS_MAX, row_groups=groups):
+            yield batch.slice(_rows_through(batch, after_offset)) if after_offset >= 0 else batch
+
+
+def _has_after(file: pq.ParquetFile, row_group: int, after_offset: int) -> bool:
+    column = file.schema_arrow.get_field_index("log_offset")
+    statistics = file.metadata.row_group(row_group).column(column).statistics
+    return statistics is None or not statistics.has_min_max or statistics.max > after_offset
 
 
 def read_columns(
@@ -80,6 +108,8 @@ def _rows_through(batch: pa.RecordBatch, log_offset: int) -> int:
 
 
 def _sorted(parts: list[pa.RecordBatch]) -> pa.RecordBatch:
-    if len(parts) == 1:
-        return parts[0]
-    return pa.concat_batches(parts).sort_by("log_offset")
+    return parts[0] if len(parts) == 1 else _joined(parts).sort_by("log_offset")
+
+
+def _joined(parts: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return parts[0] if len(parts) == 1 else pa.concat_batches(parts)

@@ -7,7 +7,6 @@ without passing through the JVM, which would cost several times as much as the d
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -18,11 +17,10 @@ import pyarrow.parquet as pq
 from drumbeat.log.files import FULL_ERRNOS
 from drumbeat.pipeline.decode.batches import OffsetRange
 from drumbeat.pipeline.decode.errors import CorruptSegment, SegmentGone
-from drumbeat.pipeline.decode.listing import SegmentFile
-from drumbeat.pipeline.decode.segments import decode_segment
+from drumbeat.pipeline.decode.table import CODED
 from drumbeat.pipeline.manifest import DataFile
 from drumbeat.pipeline.schemas import LOG_RECORDS
-from drumbeat.pipeline.sources.log_folder import LogRange
+from drumbeat.pipeline.sources.offsets_log import LogRange, Segment
 from drumbeat.pipeline.warehouse import StagedFile
 
 ROW_GROUP_ROWS: Final = 250_000
@@ -40,6 +38,7 @@ class RangeResult:
     staged: StagedFile | None = None
     read: tuple[OffsetRange, ...] = ()
     damage: tuple[str, ...] = ()
+    topics: frozenset[str] = frozenset()  # that are committed to
     is_gone: bool = False  # a segment was superseded and expired meanwhile: list again
     is_full: str | None = None  # what the disk said
 
@@ -70,6 +69,7 @@ class _StageTask:
         self._first_offset = self._last_offset = -1
         self._read: list[OffsetRange] = []
         self._damage: list[str] = []
+        self._topics: set[str] = set()
         self._is_gone = False
 
     def run(self, name: str) -> RangeResult:
@@ -81,6 +81,7 @@ class _StageTask:
             staged=None if self._writer is None else self._close(self._writer, name),
             read=tuple(self._read),
             damage=tuple(self._damage),
+            topics=frozenset(self._topics),
             is_gone=self._is_gone,
         )
 
@@ -92,11 +93,11 @@ class _StageTask:
         with suppress(OSError):
             os.unlink(self._path)
 
-    def _stage(self, segment: SegmentFile) -> None:
+    def _stage(self, segment: Segment) -> None:
         """As far as the segment can be read: what follows damage is not counted as read."""
         end = segment.start_offset
         try:
-            for rows in self._decoded(segment):
+            for rows in self._range.decoded(segment, CODED):
                 self._add(rows)
                 end = self._last_offset + 1
         except CorruptSegment as damage:
@@ -107,12 +108,6 @@ class _StageTask:
             is_open = segment.end_offset == _OFFSET_MAX  # more is going to be appended
             end = end if is_open else segment.end_offset
         self._read.append(OffsetRange(segment.start_offset, end))
-
-    def _decoded(self, segment: SegmentFile) -> Iterator[pa.RecordBatch]:
-        source = self._range.source
-        return decode_segment(
-            segment, cluster_id=source.cluster_id, log_partition=source.log_partition
-        )
 
     def _add(self, rows: pa.RecordBatch) -> None:
         offsets = rows.column("log_offset")
@@ -129,7 +124,10 @@ class _StageTask:
             return
         if self._writer is None:
             self._writer = open_parquet(self._path)
-        self._writer.write_table(pa.Table.from_batches(self._rows), ROW_GROUP_ROWS * 2)
+        # A row group has one dictionary per column.
+        rows = pa.Table.from_batches(self._rows).unify_dictionaries()
+        self._topics.update(filter(None, rows["topic"].unique().to_pylist()))
+        self._writer.write_table(rows, ROW_GROUP_ROWS * 2)
         self._rows.clear()
 
     def _close(self, writer: pq.ParquetWriter, name: str) -> StagedFile:
@@ -148,16 +146,17 @@ class _StageTask:
 
 
 def open_parquet(path: str) -> pq.ParquetWriter:
-    """A writer of `log_records`: columns that rise are stored as differences, others by value."""
-    schema = LOG_RECORDS.arrow_schema
+    """A writer of rows that are CODED: columns that rise are stored as differences, others by
+    value. Readers get plain text, since the file does not tell them what it was written from."""
     return pq.ParquetWriter(
         path,
-        schema,
+        CODED,
         compression="zstd",
         compression_level=1,
-        use_dictionary=[name for name in schema.names if name not in _RISING],
+        use_dictionary=[name for name in CODED.names if name not in _RISING],
         column_encoding=dict.fromkeys(_RISING, "DELTA_BINARY_PACKED"),
         write_statistics=list(_SEARCHED),
+        store_schema=False,
     )
 
 

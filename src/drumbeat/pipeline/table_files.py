@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Final, Protocol
 
 import pyarrow as pa
@@ -62,6 +63,9 @@ def table_files(directory: str, name: str) -> Iterator[TableFiles]:
         if problem.errno in FULL_ERRNOS:
             raise DiskFull(os.strerror(problem.errno)) from problem
         raise
+    except DiskFull:
+        files.discard()
+        raise
 
 
 class Written(Protocol):
@@ -99,15 +103,8 @@ class _TableFile:
         self._write_row_group().close()
         sync_path(self._path)
         name = os.path.basename(self._path)
-        file = DataFile(
-            path=name,
-            cluster_id=about.cluster_id,
-            log_partition=about.log_partition,
-            first_offset=about.first_offset,
-            last_offset=about.last_offset,
-            rows=self._rows,
-            bytes=os.stat(self._path).st_size,
-        )
+        size = os.stat(self._path).st_size
+        file = replace(about, path=name, rows=self._rows, bytes=size)
         return StagedFile(table=self._table, name=name, file=file)
 
     def discard(self) -> None:

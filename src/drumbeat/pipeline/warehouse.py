@@ -3,8 +3,9 @@
     _lock              held by the one job that writes
     _staging/<run id>  what a run is writing; worth nothing
     _manifest/NNNNNN.json
-    <table>/log_partition=N/<first offset>-<last offset>.<run id>.parquet
-    <table>/<first ms>-<last ms>.<run id>.parquet   what is about a whole cluster
+    _follow/<cluster>  how far Spark has come with a stream; the manifest alone decides what counts
+    <table>/log_partition=N/<first offset>-<last offset>.<cluster>.<run id>.<serial>.parquet
+    <table>/<first ms>-<last ms>.<cluster>.<run id>.<serial>.parquet   about a whole cluster
 
 A file counts once a manifest names it, and a manifest appears whole or not at all, by a rename. So
 a run that dies anywhere leaves the state before it, and its files, which the next run removes.
@@ -17,9 +18,11 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Final
+from urllib.parse import quote
 
 from drumbeat.log.files import sync_directory
 from drumbeat.pipeline.errors import WarehouseError, WarehouseHeld
@@ -36,8 +39,11 @@ from drumbeat.pipeline.manifest import (
 LOCK: Final = "_lock"
 STAGING: Final = "_staging"
 MANIFESTS: Final = "_manifest"
-MANIFESTS_KEPT: Final = 3  # and their files: time for readers to finish with an older state
-_DATA_FILE = re.compile(r"[0-9]{20}-[0-9]{20}\.[0-9a-z-]+\.parquet")
+FOLLOW: Final = "_follow"
+# With their files: time for readers to finish with an older state.
+MANIFESTS_KEPT: Final = 3
+KEPT_MS: Final = 5 * 60_000
+_DATA_FILE = re.compile(r"[0-9]{20}-[0-9]{20}\.[^/]+\.[0-9a-z-]+\.[0-9]+\.(parquet|pickle)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,9 +134,7 @@ class Warehouse:
         """Of runs that died, and of states that nobody reads any more."""
         numbers = self._manifest_numbers()
         kept = [self._read_manifest(number) for number in numbers[-MANIFESTS_KEPT:]]
-        named = {
-            file.path for manifest in kept for files in manifest.tables.values() for file in files
-        }
+        named = {file.path for manifest in kept for file in manifest.all_files()}
         for number in numbers[:-MANIFESTS_KEPT]:
             os.unlink(self._manifest_path(number))
         shutil.rmtree(os.path.join(self.path, STAGING), ignore_errors=True)
@@ -154,6 +158,8 @@ class WarehouseWriter:
         self.run_id = run_id
         self.staging = os.path.join(warehouse.path, STAGING, run_id)
         self.manifest = warehouse.manifest()  # the newest
+        self._before: list[Manifest] = []  # states of this run that are not the newest
+        self._serials = count()
 
     def move_in(self, staged: Sequence[StagedFile]) -> list[DataFile]:
         """Move finished files to their tables. They count once they are published."""
@@ -176,14 +182,36 @@ class WarehouseWriter:
         published = replace(manifest, number=number, run_id=self.run_id, created_ms=now_ms)
         _write_whole(os.path.join(folder, manifest_name(number)), to_json(published))
         sync_directory(self.path)
+        self._before.append(self.manifest)
         self.manifest = published
+        self._forget(now_ms)
         return published
+
+    def _forget(self, now_ms: int) -> None:
+        """Remove states that nobody reads any more: a run that follows a log has no end at which
+        the next one could."""
+        while len(self._before) >= MANIFESTS_KEPT and now_ms - self._before[1].created_ms > KEPT_MS:
+            old = self._before.pop(0)
+            kept = (*self._before, self.manifest)
+            named = {file.path for manifest in kept for file in manifest.all_files()}
+            if old.number:
+                _unlink(os.path.join(self.path, MANIFESTS, manifest_name(old.number)))
+            for file in old.all_files():
+                if file.path not in named:
+                    _unlink(os.path.join(self.path, file.path))
 
     def _placed(self, staged: StagedFile) -> DataFile:
         file = staged.file
-        name = f"{file.first_offset:020d}-{file.last_offset:020d}.{self.run_id}.parquet"
+        offsets = f"{file.first_offset:020d}-{file.last_offset:020d}"
+        origin = f"{quote(file.cluster_id, safe='')}.{self.run_id}.{next(self._serials)}"
+        name = f"{offsets}.{origin}{os.path.splitext(staged.name)[1]}"
         folder = "" if file.log_partition == NO_PARTITION else f"log_partition={file.log_partition}"
         return replace(file, path=os.path.join(staged.table, folder, name))
+
+
+def _unlink(path: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(path)
 
 
 def _write_whole(path: str, text: str) -> None:

@@ -6,6 +6,7 @@ import pytest
 from confluent_kafka import Consumer
 
 from drumbeat.client.admin import MemberToRemove, NewTopic, ResetTo, SomeFailedError
+from drumbeat.client.admin.groups import _consumer_group
 from drumbeat.client.errors import (
     GroupIdNotFoundError,
     GroupNotEmptyError,
@@ -14,6 +15,7 @@ from drumbeat.client.errors import (
 )
 from drumbeat.client.producer import SyncProducer
 from drumbeat.client.values import OffsetAndMetadata, TopicPartition
+from drumbeat.protocol.apis import consumer_group_describe as described
 from drumbeat.protocol.errors import ErrorCode
 from support.data_topics import fresh_name
 from support.waiting import wait_until
@@ -76,15 +78,44 @@ def test_listed_by_state_and_type(admin, empty, stable):
 
 
 def test_described(admin, topic, empty, stable):
-    described = admin.describe_groups([empty, stable])
-    assert (described[empty].state, described[empty].members) == ("Empty", ())
-    group = described[stable]
+    found = admin.describe_groups([empty, stable])
+    assert (found[empty].state, found[empty].members) == ("Empty", ())
+    group = found[stable]
     assert (group.state, group.type, group.protocol_type) == ("Stable", "classic", "consumer")
     assert group.coordinator in admin.describe_cluster().brokers
     (member,) = group.members
     assert (member.group_instance_id, member.client_id) == ("i-1", "reader")
     assert member.assignment == (TopicPartition(topic, 0), TopicPartition(topic, 1))
     assert member.subscription == (topic,)
+
+
+def test_a_group_of_the_consumer_protocol_has_epochs():
+    at_first, later = (
+        described.Assignment((described.TopicPartitions(topic_name="t", partitions=numbers),))
+        for numbers in ((0,), (0, 1))
+    )
+    member = described.Member(
+        member_id="m",
+        client_id="c",
+        member_epoch=4,
+        subscribed_topic_names=("t",),
+        assignment=at_first,
+        target_assignment=later,
+    )
+    group = _consumer_group(
+        described.DescribedGroup(
+            group_id="g",
+            group_state="Reconciling",
+            group_epoch=5,
+            assignment_epoch=5,
+            assignor_name="uniform",
+            members=(member,),
+        )
+    )
+    assert (group.type, group.protocol, group.epoch) == ("consumer", "uniform", 5)
+    (one,) = group.members
+    assert (one.epoch, one.assignment) == (4, (TopicPartition("t", 0),))
+    assert one.target_assignment == (TopicPartition("t", 0), TopicPartition("t", 1))
 
 
 def test_what_is_not_there(admin, empty):

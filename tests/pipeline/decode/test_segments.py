@@ -3,16 +3,19 @@
 import pickle
 from random import Random
 
+import pyarrow as pa
 import pytest
 
 from drumbeat.log.names import segment_stem
 from drumbeat.pipeline.decode.errors import CorruptSegment
+from drumbeat.pipeline.decode.segments import decode_segment
 from drumbeat.pipeline.decode.stretches import TAIL_BYTES, read_end, read_stretches
+from drumbeat.pipeline.decode.table import CODED
 from drumbeat.protocol.record_batch import assign, read_header
 from drumbeat.protocol.records import Record, encode_batch
 from pipeline.decode.logs import commit, log
 from pipeline.decode.plain import plain_rows
-from pipeline.decode.reading import offsets_of, read_buffer, read_segment
+from pipeline.decode.reading import ORIGIN, offsets_of, read_buffer, read_segment
 
 BATCHES = log(Random(3), 20, 5)
 WHOLE = b"".join(BATCHES)
@@ -33,6 +36,18 @@ def rows_before(position):
 
 def test_a_whole_segment(path):
     assert read_segment(str(path)) == (ROWS, None)
+
+
+def test_text_in_dictionaries_is_the_same_and_each_held_once(path):
+    rows = []
+    for found in decode_segment(str(path), **ORIGIN, schema=CODED):
+        found.validate(full=True)
+        for column in found.columns:
+            if pa.types.is_dictionary(column.type):
+                held = column.dictionary.to_pylist()
+                assert len(held) == len(set(held))
+        rows += found.to_pylist()
+    assert rows == ROWS
 
 
 def test_an_empty_segment(path):

@@ -3,10 +3,9 @@
 import pickle
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
-from drumbeat.pipeline.findings.activity import GroupActivity, Histogram, with_share_of_topic
+from drumbeat.pipeline.findings.activity import GroupActivity, Histogram, bins_of
 from drumbeat.pipeline.findings.rule import DAY_MS
 from drumbeat.pipeline.schemas import GROUP_ACTIVITY_DAILY
 from drumbeat.pipeline.tables.builder import LogPartition
@@ -36,9 +35,13 @@ def test_sums_by_group_and_day():
         record(None, 4, 500, is_control=True),
     ]
     commits = [
-        {"group_id": "g", "append_ts": 1, "direction": "noop", "interval_ms": 50},
-        {"group_id": "g", "append_ts": 2, "direction": "advance", "interval_ms": 10},
-        {"group_id": "g", "append_ts": 3, "direction": None, "interval_ms": None},
+        {"group_id": "g", "append_ts": at_ms, "committed_offset": offset} | rest
+        for at_ms, offset, rest in (
+            (1, 7, {"direction": "noop", "interval_ms": 50}),
+            (2, 8, {"direction": "advance", "interval_ms": 10}),
+            (3, 9, {}),
+            (4, None, {"interval_ms": 3_000}),  # a tombstone
+        )
     ]
     rebalances = [
         {"group_id": "h", "end_ts": 9, "duration_ms": 30},
@@ -55,11 +58,11 @@ def test_sums_by_group_and_day():
     ]
 
 
-def test_share_is_of_all_log_partitions():
-    one = activity(("log_records", record("g", 1, 25)), log_partition=1)
-    two = activity(("log_records", record("h", 1, 75)), log_partition=2)
-    both = with_share_of_topic(pa.Table.from_batches([one, two]))
-    assert both["share_of_topic"].to_pylist() == [0.25, 0.75]
+def histogram_of(values):
+    histogram = Histogram()
+    for number in bins_of(values).tolist():
+        histogram.add(number, 1)
+    return histogram
 
 
 @pytest.mark.parametrize(
@@ -73,16 +76,13 @@ def test_share_is_of_all_log_partitions():
     ],
 )
 def test_small_durations_are_exact(values, percent, expected):
-    histogram = Histogram()
-    histogram.add(np.array(list(values), np.float64))
+    histogram = histogram_of(np.array(list(values), np.int64))
     assert histogram.percentile(percent) == expected
 
 
 @pytest.mark.parametrize("percent", [50, 95, 99])
 def test_large_durations_are_within_two_percent(percent):
     values = np.arange(64, 400_000, 37)
-    histogram = Histogram()
-    for part in np.array_split(values, 7):
-        histogram.add(part)
+    histogram = histogram_of(values)
     exact = np.percentile(values, percent, method="inverted_cdf")
     assert histogram.percentile(percent) == pytest.approx(exact, rel=0.02)

@@ -104,6 +104,23 @@ def sample(at_ms, end, log_start=0):
     return {"topic": "t", "partition": 3} | marks
 
 
+# when the end was sampled, and where it was -> whether the commit of 9 by 100 is ahead of it
+SAMPLES = {
+    "later": (sample(101, 8), True),
+    "later, and just enough": (sample(101, 9), False),
+    "before": (sample(99, 8), False),
+}
+
+
+@pytest.mark.parametrize("case", SAMPLES)
+def test_commit_ahead_of_an_end_that_was_sampled_later(case):
+    newest, is_found = SAMPLES[case]
+    rows = [point(at_ms, committed=9, hw=8, lag_method="held") for at_ms in (100, 200)]
+    evidence = {"committed": 9, "end": 8}
+    found = ("COMMIT_AHEAD_OF_LEO", "g: t-3", 100, 101, evidence)
+    assert findings(("lag_points", *rows), samples=[newest]) == [found] * is_found
+
+
 def test_topic_created_anew():
     samples = [sample(0, 100), sample(10, 200), sample(20, 5)]
     assert findings(("lag_points", point(1, committed=5)), samples=samples) == [
@@ -185,24 +202,22 @@ def test_crowded(times, expected):
     assert list(crowded(times, 3, 10)) == expected
 
 
-def generations(*times, **values):
-    return ("group_generations", *({"group_id": "g", "append_ts": at} | values for at in times))
+def rebalances(*times, **values):
+    return ("rebalances", *({"group_id": "g", "end_ts": at} | values for at in times))
 
 
-def test_storm_is_more_than_five_generations_in_ten_minutes():
+def test_storm_is_more_than_five_rebalances_in_ten_minutes():
     calm = [at * 2 * MINUTE for at in range(5)]
-    assert findings(generations(*calm)) == []
-    assert findings(generations(*calm, 10 * MINUTE)) == [
-        ("REBALANCE_STORM", "g", 0, 10 * MINUTE, {"generations": 6, "seconds": 600.0})
+    assert findings(rebalances(*calm)) == []
+    assert findings(rebalances(*calm, 10 * MINUTE)) == [
+        ("REBALANCE_STORM", "g", 0, 10 * MINUTE, {"rebalances": 6, "seconds": 600.0})
     ]
 
 
 def test_failed_rebalances():
-    rows = generations(5, skipped=2)[1:] + generations(9, skipped=0)[1:]
-    rows += generations(10, skipped=1)[1:]
-    assert findings(("group_generations", *rows)) == [
-        ("FAILED_REBALANCES", "g", 5, 10, {"failed": 3})
-    ]
+    rows = rebalances(5, failed_attempts=2)[1:] + rebalances(9, failed_attempts=0)[1:]
+    rows += rebalances(10, failed_attempts=1)[1:]
+    assert findings(("rebalances", *rows)) == [("FAILED_REBALANCES", "g", 5, 10, {"failed": 3})]
 
 
 def member(member_id, joined_at, **values):
@@ -211,13 +226,19 @@ def member(member_id, joined_at, **values):
 
 
 def test_flapping_member():
-    rows = [member("m1", 0), member("m2", 5 * MINUTE), member("m3", 10 * MINUTE)]
-    evidence = {"sessions": 3, "client_id": "app", "client_host": "/h"}
-    assert findings(("members", *rows)) == [
+    over = [member("m1", 0, left_at=1), member("m2", 5 * MINUTE, left_at=6 * MINUTE)]
+    evidence = {"sessions": 3, "client_id": "app", "client_host": "/h", "group_instance_id": None}
+    assert findings(("members", *over, member("m3", 10 * MINUTE))) == [
         ("FLAPPING_MEMBER", "g: app at /h", 0, 10 * MINUTE, evidence)
     ]
-    assert findings(("members", *rows[:2], member("m3", 10 * MINUTE + 1))) == []
-    assert findings(("members", *(member(f"m{at}", 7) for at in range(5)))) == []
+    assert findings(("members", *over, member("m3", 10 * MINUTE + 1))) == []
+    assert findings(("members", *(member(f"m{at}", 7, left_at=8) for at in range(5)))) == []
+
+
+def test_members_of_one_client_that_stay_do_not_flap():
+    assert findings(("members", *(member(f"m{at}", at) for at in range(5)))) == []
+    static = (member(f"m{at}", at, left_at=99, group_instance_id=f"i{at}") for at in range(5))
+    assert findings(("members", *static)) == []
 
 
 def life(state, at_ms, members=1, partitions=1):

@@ -2,6 +2,7 @@
 
 import json
 
+import pyarrow as pa
 import pytest
 
 from drumbeat.pipeline.history.errors import HistoryError, UnknownGroup
@@ -15,14 +16,16 @@ from drumbeat.pipeline.history.questions import (
 )
 from drumbeat.pipeline.history.store import open_history
 from drumbeat.pipeline.schemas import TABLES
-from pipeline.golden_log import text_table
+from pipeline.golden_log import SOURCE, golden_log, text_table
+from pipeline.history.warehouses import write_warehouse
 
 END_OF_ORDERS = 50_000
+COMPUTED = {"group_activity_daily": ["share_of_topic"]}
 
 GROUPS_AT_THE_END = """\
 group_id  type      state        generation  members  commits  rebalances
 flow      streams   Empty        4           0        0        0
-modern    consumer  Reconciling  3           1        3        0
+modern    consumer  Reconciling  3           1        3        2
 orders    classic   Dead         10          0        13       8
 payments  simple    Empty        -           0        3        0
 shared    share     Reconciling  1           1        0        0
@@ -33,12 +36,12 @@ group_id  type     state   generation  members  commits  last_commit            
 orders    classic  Stable  4           2        7        1970-01-01T00:00:09.000Z  4
 """
 REBALANCES_OF_ORDERS = """\
-at                        to_generation  duration_ms  cause            joined  left  moved
-1970-01-01T00:00:01.000Z  1              100          JOIN             1       0     0
-1970-01-01T00:00:03.000Z  2              1000         JOIN             1       0     2
-1970-01-01T00:00:06.000Z  3              2000         LEAVE            0       1     2
-1970-01-01T00:00:08.000Z  4              1000         JOIN             1       0     2
-1970-01-01T00:00:26.000Z  5              1000         SESSION_TIMEOUT  0       1     2
+at                        to_generation  duration_ms  cause            moved  commit_gap_ms
+1970-01-01T00:00:01.000Z  1              100          JOIN             0      -
+1970-01-01T00:00:03.000Z  2              1000         JOIN             2      2000
+1970-01-01T00:00:06.000Z  3              2000         LEAVE            2      3000
+1970-01-01T00:00:08.000Z  4              1000         JOIN             2      2000
+1970-01-01T00:00:26.000Z  5              1000         SESSION_TIMEOUT  2      2000
 """
 
 
@@ -92,4 +95,16 @@ def test_what_cannot_be_answered_is_told(history, staged, question):
 def test_every_table_can_be_asked(history):
     for table in TABLES.values():
         columns = history.query(f"SELECT * FROM {table.name} LIMIT 1").columns
-        assert list(columns) == table.arrow_schema.names
+        assert list(columns) == [*table.arrow_schema.names, *COMPUTED.get(table.name, ())]
+
+
+def test_the_share_of_the_topic_is_of_all_log_partitions(tmp_path):
+    log = golden_log()
+    at = log.schema.get_field_index("log_partition")
+    other = log.set_column(at, log.schema.field(at), pa.array([4] * len(log), pa.int32()))
+    logs = {tuple(SOURCE): [log], (SOURCE.cluster_id, 4): [other]}
+    write_warehouse(tmp_path / "two", logs)
+    with open_history(str(tmp_path / "two")) as history:
+        rows = history.query("SELECT share_of_partition, share_of_topic FROM group_activity_daily")
+    assert rows.rows
+    assert all(of_topic == of_partition / 2 for of_partition, of_topic in rows.rows)

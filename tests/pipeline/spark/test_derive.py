@@ -38,7 +38,7 @@ IN_SNAPSHOT_INTERVALS = "group_state_snapshots"  # the golden text has shorter o
 def run(spark, folder, warehouse):
     with open_stage_job(str(folder), str(warehouse)) as job:
         job.run(spark)
-        return DeriveJob(job.folder, job.writer).run(spark)
+        return DeriveJob(job.log, job.writer).run(spark)
 
 
 def rows_of(warehouse, table):
@@ -234,7 +234,7 @@ def test_a_failing_task_changes_nothing(spark, tmp_path):
         staged = job.run(spark).manifest
         os.rmdir(job.staging)
         with pytest.raises(PipelineError, match="the job failed: FileNotFoundError"):
-            DeriveJob(job.folder, job.writer).run(spark)
+            DeriveJob(job.log, job.writer).run(spark)
     assert Warehouse(str(tmp_path / "w")).manifest() == staged
     assert run(spark, folder, tmp_path / "w").partitions == 1
 
@@ -250,12 +250,12 @@ def before_publishing(spark, golden):
     write_segment(folder, "__consumer_offsets-3", log.segment(), 58)
     with open_stage_job(str(folder), str(warehouse)) as job:
         job.run(spark)
-        derive = DeriveJob(job.folder, job.writer)
-        manifest = Inputs(job.folder, job.writer).gather(spark, 1)
+        derive = DeriveJob(job.log, job.writer)
+        manifest = Inputs(job.log, job.writer).gather(spark, 1)
         [task] = derive.tasks(manifest)
         result = derive_partition(task, job.staging, "1.parquet")
         shutil.copytree(warehouse, golden / "template")
-        return job.folder, job.writer.run_id, manifest, result
+        return job.log, job.writer.run_id, manifest, result
 
 
 def test_a_job_that_dies_anywhere_leaves_the_old_state_or_the_new(
@@ -289,7 +289,7 @@ def test_a_job_that_dies_anywhere_leaves_the_old_state_or_the_new(
 
 def test_a_full_disk_is_reported_and_leaves_no_file(before_publishing, golden, tmp_path):
     folder, run_id, manifest, result = before_publishing
-    os.symlink("/dev/full", tmp_path / "offset_commits-1.parquet")
+    os.symlink("/dev/full", tmp_path / "offset_commits-open-1.parquet")
     found = derive_partition(result.task, str(tmp_path), "1.parquet")
     assert found.is_full == "No space left on device"
     assert os.listdir(tmp_path) == []

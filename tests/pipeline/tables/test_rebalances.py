@@ -72,8 +72,8 @@ def last_rebalance(log: LogWriter, events: GroupEvents | None = None):
 # -- told by events -------------------------------------------------------------------------------
 
 
-def begun(at_ms: int, reason: str, group_id: str = "g") -> bytes:
-    fields = {"reason": reason, "client_reason": "rolling", "generation_id": 1}
+def begun(at_ms: int, reason: str, group_id: str = "g", generation_id: int | None = 1) -> bytes:
+    fields = {"reason": reason, "client_reason": "rolling", "generation_id": generation_id}
     return event_value(GroupEvent(GroupEventType.REBALANCE_BEGUN, group_id, at_ms, fields))
 
 
@@ -100,6 +100,14 @@ EVENTS = {
         "event LEAVE 170000",
     ),
     "of a newer version": ([begun(150_000, "moon_phase")], "event UNKNOWN 150000"),
+    "of another generation": (
+        [begun(150_000, "member_left", generation_id=0), begun(150_000, "member_left", "g", 2)],
+        "inferred JOIN 199900",
+    ),
+    "of no generation": (
+        [begun(150_000, "member_left", generation_id=None)],
+        "event LEAVE 150000",
+    ),
 }
 
 
@@ -108,6 +116,21 @@ def test_which_event_counts(case):
     values, expected = EVENTS[case]
     row = last_rebalance(story((A,), (A_OF_2, B), 100), GroupEvents([read_group_events(values)]))
     assert f"{row['cause_source']} {row['cause']} {row['start_ts']}" == expected
+
+
+def test_a_join_right_after_the_last_member_has_left():
+    log = LogWriter()
+    log.append(1_000, generation("g", 1, 900, A))
+    log.append(5_000, generation("g", 2, 5_000))
+    log.append(6_000, generation("g", 3, 5_990, B))
+    values = [
+        begun(5_000, "member_left", generation_id=1),
+        begun(5_000, "member_joined", generation_id=2),
+    ]
+    events = GroupEvents([read_group_events(values)])
+    rows = built(GroupTables(SOURCE, events=events), [log.rows()])["rebalances"]
+    assert [row["cause"] for row in rows] == ["JOIN", "LEAVE", "JOIN"]
+    assert [row["cause_source"] for row in rows] == ["inferred", "event", "event"]
 
 
 # -- what it moved --------------------------------------------------------------------------------
@@ -156,3 +179,69 @@ def test_durations(case):
     row = last_rebalance(story((A,), (A_OF_2, B), silent_ms))
     assert (row["duration_method"], row["duration_ms"]) == expected
     assert row["sync_ms"] == 50
+
+
+def test_the_two_rounds_of_a_cooperative_rebalance():
+    """Whoever has too much gives it up in the first; others get it in the second."""
+    log = LogWriter()
+    for number, owned in enumerate(("a:0123", "a:01 b:", "a:01 b:23", "a:01 b:234"), 1):
+        log.append(number * 1_000, generation("g", number, number * 1_000 - 10, *members(owned)))
+    rows = built(GroupTables(SOURCE), [log.rows()])["rebalances"]
+    assert [row["cause"] for row in rows] == ["JOIN", "JOIN", "HANDOVER", "METADATA"]
+    assert [row["partitions_moved"] for row in rows] == [0, 0, 2, 0]
+
+
+# -- what it cost ---------------------------------------------------------------------------------
+
+
+def offsets(at_ms: int, **by_partition: int):
+    """Such as p0=5."""
+    return [
+        commit("g", "orders", int(partition[1:]), offset, at_ms)
+        for partition, offset in by_partition.items()
+    ]
+
+
+# commits before the second generation, after it -> commit_gap_ms, records_delayed
+COSTS = {
+    "all go on at once": ({"p0": 5, "p1": 6}, [(205_000, {"p0": 9, "p1": 6})], (15_000, 4)),
+    "one after the other": (
+        {"p0": 5, "p1": 6},
+        [(203_000, {"p1": 9}), (204_000, {"p1": 99}), (205_000, {"p0": 8})],
+        (13_000, 6),
+    ),
+    "one goes back": ({"p0": 5, "p1": 6}, [(205_000, {"p0": 9, "p1": 0})], (15_000, 4)),
+    "one is new": ({"p0": 5}, [(205_000, {"p0": 9, "p1": 700})], (15_000, 4)),
+    "nobody goes on": ({"p0": 5}, [], (None, None)),
+    "nobody had begun": ({}, [(205_000, {"p0": 9})], (None, None)),
+}
+
+
+@pytest.mark.parametrize("case", COSTS)
+def test_costs(case):
+    before, after, expected = COSTS[case]
+    log = LogWriter()
+    log.append(1_000, generation("g", 1, 900, A))
+    if before:
+        log.append(190_000, *offsets(190_000, **before))
+    log.append(200_000, generation("g", 2, 199_950, A_OF_2, B))
+    for at_ms, committed in after:
+        log.append(at_ms, *offsets(at_ms, **committed))
+    for end in (len(log.rows()), 4):  # in one batch, or in two
+        parts = [log.rows().slice(0, end), log.rows().slice(end)]
+        row = built(GroupTables(SOURCE), parts)["rebalances"][-1]
+        assert (row["commit_gap_ms"], row["records_delayed"]) == expected
+
+
+def test_what_happens_later_is_the_cost_of_the_next_rebalance():
+    log = LogWriter()
+    log.append(1_000, generation("g", 1, 900, A))
+    log.append(2_000, *offsets(2_000, p0=5))
+    log.append(3_000, generation("g", 2, 2_900, A))
+    log.append(4_000, generation("g", 3, 3_900, A))
+    log.append(5_000, *offsets(5_000, p0=7))
+    log.append(6_000, generation("g", 4, 6_000))
+    log.append(9_000, *offsets(9_000, p0=0))  # by an administrator
+    rows = built(GroupTables(SOURCE), [log.rows()])["rebalances"]
+    assert [row["commit_gap_ms"] for row in rows] == [None, None, 3_000, None]
+    assert [row["records_delayed"] for row in rows] == [None, None, 2, None]

@@ -1,6 +1,7 @@
 """Manifests: what is written is read, and what is not ours is refused by name."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -9,6 +10,7 @@ from drumbeat.pipeline.errors import WarehouseError
 from drumbeat.pipeline.manifest import (
     FORMAT_VERSION,
     DataFile,
+    Derived,
     LogPartition,
     Manifest,
     from_json,
@@ -36,6 +38,9 @@ def full_manifest():
     manifest = Manifest(number=7, run_id="r", created_ms=5)
     manifest = manifest.with_files("log_records", [data_file(P1), data_file(P0, 10, 19)])
     manifest = manifest.with_files("log_records", [data_file(P0)])
+    manifest = manifest.with_cluster("c", 2, ["orders"])
+    states = {P0: Derived(inputs="x", state=data_file()), P1: Derived(inputs="y")}
+    manifest = manifest.with_derived(states, {}, ())
     return manifest.with_covered([(P0, OffsetRange(10, 20)), (P1, OffsetRange(0, 10))])
 
 
@@ -52,9 +57,29 @@ def test_files_are_in_order_of_offsets():
     assert manifest.files("members") == ()
 
 
-def test_a_table_can_be_replaced_as_a_whole():
-    manifest = full_manifest().with_files("log_records", [data_file(P1, 5, 6)], is_replaced=True)
-    assert manifest.files("log_records") == (data_file(P1, 5, 6),)
+def test_files_can_be_replaced():
+    manifest = full_manifest()
+    removed = manifest.files("log_records", P0)
+    manifest = manifest.with_files("log_records", [data_file(P0, 0, 19)], removed)
+    assert manifest.files("log_records") == (data_file(P0, 0, 19), data_file(P1))
+
+
+def test_derived_files_take_the_place_of_open_ones_or_of_all():
+    final, still_open = data_file(P0), replace(data_file(P0, 10, 12), is_open=True)
+    derived = Derived(inputs="a", state=data_file(P0, 0, 9))
+    manifest = Manifest().with_derived({P0: derived}, {"members": [final, still_open]}, {P0})
+    grown = manifest.with_derived({P0: derived}, {"members": [data_file(P0, 10, 19)]}, ())
+    assert grown.files("members") == (final, data_file(P0, 10, 19))
+    anew = grown.with_derived({P0: derived}, {"members": [data_file(P0, 0, 30)]}, {P0})
+    assert anew.files("members") == (data_file(P0, 0, 30),)
+    other = grown.with_derived({P1: derived}, {"members": [data_file(P1)]}, {P1})
+    assert other.files("members", P0) == grown.files("members")
+    assert [*other.all_files()][-2:] == [derived.state, derived.state]
+
+
+def test_topics_of_a_cluster_are_never_forgotten():
+    manifest = Manifest().with_cluster("c", 50, ["b", "a"]).with_cluster("c", 50, ["c"])
+    assert (manifest.partitions, manifest.topics) == ({"c": 50}, {"c": ("a", "b", "c")})
 
 
 def test_read_offsets_grow_together():
@@ -79,7 +104,9 @@ def test_another_format_version_is_refused_with_what_to_do(version):
         from_json("w/000007.json", text)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"format_version": 1}', "null"])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "{}", json.dumps({"format_version": FORMAT_VERSION}), "null"]
+)
 def test_damage_names_the_file(text):
     with pytest.raises(WarehouseError, match=r"w/000007\.json is damaged"):
         from_json("w/000007.json", text)

@@ -36,7 +36,8 @@ def add(warehouse, run_id, first_offset, *, is_replaced=False):
             ),
         )
         files = writer.move_in([staged])
-        manifest = writer.manifest.with_files(TABLE, files, is_replaced=is_replaced)
+        removed = writer.manifest.files(TABLE) if is_replaced else ()
+        manifest = writer.manifest.with_files(TABLE, files, removed)
         read = [(SOURCE, OffsetRange(first_offset, first_offset + 10))]
         return writer.publish(manifest.with_covered(read), now_ms=1)
 
@@ -65,7 +66,7 @@ def test_states_follow_each_other(tmp_path):
     paths = warehouse.paths(second.files(TABLE))
     assert [Path(path).read_text() for path in paths] == ["a", "b"]
     assert paths == files_on_disk(warehouse)
-    name = "00000000000000000010-00000000000000000019.b.parquet"
+    name = "00000000000000000010-00000000000000000019.c.b.0.parquet"
     assert second.files(TABLE)[1].path == f"{TABLE}/log_partition=3/{name}"
 
 

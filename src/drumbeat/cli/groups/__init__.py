@@ -1,5 +1,6 @@
 """drumbeat groups: list, describe, reset, delete, offsets-delete."""
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -29,14 +30,37 @@ def groups() -> None:
     """List, describe, reset and delete consumer groups, of Drumbeat or of Kafka."""
 
 
+class GroupState(StrEnum):
+    STABLE = "Stable"
+    EMPTY = "Empty"
+    DEAD = "Dead"
+    PREPARING_REBALANCE = "PreparingRebalance"
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    ASSIGNING = "Assigning"
+    RECONCILING = "Reconciling"
+    NOT_READY = "NotReady"
+
+
+class GroupType(StrEnum):
+    CLASSIC = "classic"
+    CONSUMER = "consumer"
+    SHARE = "share"
+    STREAMS = "streams"
+
+
+def _one_of(kind: type[StrEnum]) -> str:
+    return f"Only those: {', '.join(kind)}; may be repeated."
+
+
 @app.command("list")
 def list_(
     state: Annotated[
-        list[str] | None, typer.Option(metavar="STATE", help="Stable, Empty, ...; repeatable.")
+        list[GroupState] | None,
+        typer.Option(metavar="STATE", case_sensitive=False, help=_one_of(GroupState)),
     ] = None,
     group_type: Annotated[
-        list[str] | None,
-        typer.Option("--type", metavar="TYPE", help="classic, consumer, ...; repeatable."),
+        list[GroupType] | None,
+        typer.Option("--type", metavar="TYPE", case_sensitive=False, help=_one_of(GroupType)),
     ] = None,
     bootstrap_server: ServersOption = DEFAULT_SERVERS,
     timeout: TimeoutOption = TIMEOUT_S,

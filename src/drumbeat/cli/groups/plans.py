@@ -59,9 +59,7 @@ def duration_ms(text: str) -> int:
     iso = _ISO_DURATION.fullmatch(text)
     parts = {} if iso is None else {u: iso[u] for u in _UNITS_MS if iso[u] is not None}
     if iso is None or not parts or text[-1] in "tT":
-        raise UsageProblem(
-            f"--by-duration takes a duration such as PT1H30M, P7D or 90m, not {text!r}"
-        )
+        raise UsageProblem(f"--by-duration takes a duration such as PT1H30M or 90m, not {text!r}")
     total = sum(float(number) * _UNITS_MS[unit] for unit, number in parts.items())
     return int(-total if iso["sign"] == "-" else total)
 

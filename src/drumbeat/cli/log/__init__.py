@@ -1,5 +1,6 @@
 """drumbeat log: what is in the files of a node, and whether they are sound."""
 
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
@@ -7,7 +8,7 @@ import typer
 from drumbeat.cli.common import Output, OutputOption, fail
 from drumbeat.cli.exits import ExitCode
 from drumbeat.cli.log.dump import Contents, Dump
-from drumbeat.cli.log.files import NotALogError, find_partitions
+from drumbeat.cli.log.files import NotALogError, PartitionFiles, find_partitions
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
 
@@ -70,10 +71,21 @@ def verify(paths: PathArgument, output: OutputOption = Output.TABLE) -> None:
 
     try:
         partitions = find_partitions(paths)
-        reports = [verify_partition(partition) for partition in partitions]
+        reports = [verify_partition(partition) for partition in _with_progress(partitions)]
     except NotALogError as problem:
         fail(ExitCode.UNAVAILABLE, str(problem))
     except OSError as problem:
         fail(ExitCode.UNAVAILABLE, f"cannot read {problem.filename}: {problem.strerror}")
     if not write_report(reports, output):
         raise typer.Exit(ExitCode.FAILED)
+
+
+def _with_progress(partitions: list[PartitionFiles]) -> Iterable[PartitionFiles]:
+    """A bar on standard error, if that is a terminal."""
+    from rich.console import Console
+    from rich.progress import track
+
+    shown = Console(stderr=True)
+    return track(
+        partitions, "verifying", console=shown, transient=True, disable=not shown.is_terminal
+    )

@@ -6,6 +6,7 @@ The members of a group may run different clients; whichever leads, the answer is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 
 from drumbeat.client.assignors.cooperative_sticky import CooperativeStickyAssignor
 from drumbeat.client.assignors.port import Assignor
@@ -60,8 +61,10 @@ def assignor(choice: AssignorChoice) -> Assignor:
 def _made(choice: AssignorChoice) -> object:
     if isinstance(choice, str):
         if choice not in _MAKERS:
+            near = get_close_matches(choice.lower(), _NAMED) or get_close_matches(choice, _MAKERS)
+            hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
             raise ConfigError(
-                f"{choice!r} in partition_assignment_strategy is not known; {_offer()}"
+                f"{choice!r} in partition_assignment_strategy is not known: {hint}{_offer()}"
             )
         return _MAKERS[choice]()
     return choice() if isinstance(choice, type) else choice

@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import NamedTuple, Protocol
 
 from drumbeat.client.clock import monotonic_ms
 from drumbeat.client.config.consumer import ConsumerConfig
+from drumbeat.client.consumer.checks import checked_offsets
 from drumbeat.client.consumer.listener import tell
 from drumbeat.client.consumer.metrics import ConsumerMetrics
 from drumbeat.client.consumer.offset_lookup import COORDINATOR_LOST
@@ -78,10 +79,13 @@ class Committer:
     async def commit(self, offsets: Offsets | None, timeout_ms: int | None = None) -> None:
         """Until it is committed; retriable errors are retried up to `timeout_ms`."""
         chosen = self._chosen(offsets)
-        await self.finish_earlier()
+        limit_ms = self._config.default_api_timeout_ms if timeout_ms is None else timeout_ms
+        deadline_ms = monotonic_ms() + limit_ms
+        await self._told(self._cluster.retry(self.finish_earlier, timeout_ms=limit_ms))
         await self.run_callbacks()
         if chosen:
-            await self._cluster.retry(lambda: self.commit_once(chosen), timeout_ms=timeout_ms)
+            left_ms = max(1, deadline_ms - monotonic_ms()) if limit_ms else 0
+            await self._retry(chosen, left_ms)
 
     def commit_async(self, offsets: Offsets | None, callback: OnCommit | None) -> None:
         """Once, in the background; `callback` is called by the next poll, commit or close."""
@@ -106,10 +110,7 @@ class Committer:
             raise IllegalStateError("commits need a group to commit for: set group_id")
         if offsets is None:
             return self._subscriptions.consumed()
-        for tp, offset in offsets.items():
-            if offset.offset < 0:
-                raise IllegalStateError(f"{tp}: offset {offset.offset} cannot be committed")
-        return dict(offsets)
+        return checked_offsets(offsets)
 
     # -- automatic -------------------------------------------------------------------------------
 
@@ -132,9 +133,9 @@ class Committer:
         await self.finish_earlier()
         consumed = self._subscriptions.consumed(partitions)
         if consumed and timeout_ms == 0:
-            await self.commit_once(consumed)
+            await self._told(self.commit_once(consumed))
         elif consumed:
-            await self._cluster.retry(lambda: self.commit_once(consumed), timeout_ms=timeout_ms)
+            await self._retry(consumed, timeout_ms)
         self._next_auto_ms = monotonic_ms() + self._config.auto_commit_interval_ms
 
     def _auto_committed(self, offsets: Offsets, error: Exception | None) -> None:
@@ -156,13 +157,14 @@ class Committer:
         error: Exception | None = None
         try:
             if offsets:
-                await self.commit_once(offsets)
+                await self._told(self.commit_once(offsets))
         except Exception as problem:  # noqa: BLE001 - whatever it is, the callback hears of it
             error = problem
         self._done.append(_Done(callback, offsets, error))
 
     async def commit_once(self, offsets: Offsets) -> None:
         assert self.group is not None
+        lost: KafkaError | None = None
         sent = self.group.commit_generation()
         began_ms = monotonic_ms()
         try:
@@ -174,14 +176,31 @@ class Committer:
         except KafkaError as problem:
             if problem.code not in COORDINATOR_LOST:
                 raise
-            code = problem.code
+            code, lost = problem.code, problem
         now_ms = monotonic_ms()
         self._metrics.record("commit", now_ms - began_ms, now_ms)
         if code in COORDINATOR_LOST:
             self._cluster.forget_coordinator(self._group_id)
         error = self.group.committed(code, sent)
+        if error is not None and lost is not None and lost.code == error.code:
+            raise error.saying(lost.message)  # which names the address
         if error is not None:
             raise error
+
+    async def _retry(self, offsets: Offsets, timeout_ms: int | None) -> None:
+        retried = self._cluster.retry(lambda: self.commit_once(offsets), timeout_ms=timeout_ms)
+        await self._told(retried)
+
+    async def _told(self, work: Awaitable[None]) -> None:
+        """An error of the network, or of a broker that is not ready, says whose commit failed."""
+        try:
+            await work
+        except KafkaError as problem:
+            if not problem.retriable:
+                raise
+            place = self._cluster.coordinator_place(self._group_id)
+            text = f"group {self._group_id} could not commit (coordinator: {place}): "
+            raise problem.saying(text + problem.message) from None
 
     def _versions(self) -> range:
         """A static member must be able to name itself."""

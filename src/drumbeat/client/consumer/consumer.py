@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from drumbeat.client.clock import monotonic_ms
+from drumbeat.client.consumer.checks import checked_partitions
 from drumbeat.client.consumer.committer import Offsets, OnCommit
 from drumbeat.client.consumer.engine import Engine
 from drumbeat.client.consumer.listener import RebalanceListener
@@ -25,6 +26,7 @@ from drumbeat.client.consumer.offset_lookup import Committed
 from drumbeat.client.consumer.partition_state import OffsetReset
 from drumbeat.client.errors import IllegalStateError
 from drumbeat.client.net.metadata import PartitionMetadata
+from drumbeat.client.topic_names import checked_topic
 from drumbeat.client.values import (
     ConsumerGroupMetadata,
     ConsumerRecord,
@@ -154,6 +156,7 @@ class Consumer:
         self, timestamps: Mapping[TopicPartition, int], timeout_ms: int | None = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         """The first offset whose record is not older, or None if there is no such record."""
+        self._engine.check_open()
         for tp, timestamp in timestamps.items():
             if timestamp < 0:
                 raise IllegalStateError(f"{tp}: timestamp {timestamp} is negative")
@@ -173,7 +176,8 @@ class Consumer:
     async def _bounds(
         self, partitions: Iterable[TopicPartition], bound: OffsetReset, timeout_ms: int | None
     ) -> dict[TopicPartition, int]:
-        wanted = dict.fromkeys(partitions, int(bound))
+        self._engine.check_open()
+        wanted = dict.fromkeys(checked_partitions(partitions), int(bound))
         found = (await self._engine.lookup.by_timestamp(wanted, timeout_ms)).offsets
         return {tp: offset.offset for tp, offset in found.items() if offset is not None}
 
@@ -203,11 +207,13 @@ class Consumer:
 
     async def partitions_for(self, topic: str) -> list[PartitionMetadata] | None:
         """The partitions of a topic; None if there is no such topic."""
-        found = (await self._engine.cluster.describe((topic,))).topic(topic)
+        self._engine.check_open()
+        found = (await self._engine.cluster.describe((checked_topic(topic),))).topic(topic)
         return list(found.partitions) if found is not None else None
 
     async def list_topics(self) -> dict[str, list[PartitionMetadata]]:
         """All topics that this client may see."""
+        self._engine.check_open()
         metadata = await self._engine.cluster.describe(None)
         return {name: list(topic.partitions) for name, topic in metadata.topics.items()}
 

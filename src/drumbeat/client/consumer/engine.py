@@ -8,14 +8,17 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from drumbeat.client.assignors import assignors
 from drumbeat.client.clock import monotonic_ms
 from drumbeat.client.config.consumer import ConsumerConfig
+from drumbeat.client.consumer.checks import checked_offset, checked_partitions
 from drumbeat.client.consumer.committer import Committer, Offsets, OnCommit
 from drumbeat.client.consumer.fetcher import Fetcher
 from drumbeat.client.consumer.group_driver import GroupDriver, Hooks
 from drumbeat.client.consumer.handout import NOTHING, Handout
 from drumbeat.client.consumer.listener import RebalanceListener
 from drumbeat.client.consumer.metrics import ConsumerMetrics, Metrics
+from drumbeat.client.consumer.missing import MissingPartitions
 from drumbeat.client.consumer.offset_lookup import Committed, OffsetLookup
 from drumbeat.client.consumer.partition_state import OffsetReset
 from drumbeat.client.consumer.positions import Positions
@@ -25,20 +28,19 @@ from drumbeat.client.errors import (
     ConsumerClosedError,
     DrumbeatError,
     IllegalStateError,
-    InvalidTopicError,
+    KafkaError,
     RequestTimedOut,
     WakeupError,
 )
 from drumbeat.client.membership.actions import Partitions
 from drumbeat.client.net.cluster import Cluster
+from drumbeat.client.topic_names import checked_topic
 from drumbeat.client.values import (
     ConsumerGroupMetadata,
     ConsumerRecord,
     OffsetAndMetadata,
     TopicPartition,
 )
-
-_TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +57,7 @@ class Engine:
         self.subscriptions = SubscriptionState(_RESETS[config.auto_offset_reset])
         self.metrics = ConsumerMetrics()
         self.cluster = Cluster(config)
+        self.missing = MissingPartitions(self.cluster, self.subscriptions)
         self.lookup = OffsetLookup(config, self.cluster)
         self.fetcher = Fetcher(config, self.cluster, self.subscriptions, self.metrics, self.wake)
         self.positions = Positions(config, self.subscriptions, self.lookup, self.wake)
@@ -73,6 +76,8 @@ class Engine:
             hooks = Hooks(self.wake, self.interrupt, self._commit_before_join)
             self.driver = GroupDriver(config, self.cluster, self.subscriptions, self.metrics, hooks)
             self.committer.group = self.driver
+        else:
+            assignors(config.partition_assignment_strategy)  # a typo is one, with a group or not
 
     # -- life ------------------------------------------------------------------------------------
 
@@ -194,7 +199,7 @@ class Engine:
         if pattern is not None:
             self.subscriptions.subscribe_pattern(pattern)
         else:
-            self.subscriptions.subscribe(_checked(topics))
+            self.subscriptions.subscribe(map(checked_topic, topics))
         self.interrupt()
         driver.listener = listener or RebalanceListener()
         driver.subscription_changed()
@@ -211,13 +216,12 @@ class Engine:
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         self.check_open()
-        chosen = [TopicPartition(*tp) for tp in partitions]
-        topics = _checked({tp.topic for tp in chosen})
+        chosen = checked_partitions(partitions)
         self.interrupt()
         if self.config.commits_automatically and self.subscriptions.partitions:
             self.committer.commit_async(None, None)
         self.subscriptions.assign(chosen)
-        self.cluster.watch(topics)
+        self.cluster.watch({tp.topic for tp in chosen})
         self.wake()
 
     def subscribed_topics(self) -> frozenset[str]:
@@ -226,6 +230,7 @@ class Engine:
         return self.subscriptions.topics
 
     def set_paused(self, partitions: Iterable[TopicPartition], is_paused: bool) -> None:
+        self.check_open()
         states = self.subscriptions.states(partitions)
         self.interrupt()
         for state in states:
@@ -235,15 +240,15 @@ class Engine:
     # -- positions -------------------------------------------------------------------------------
 
     def seek(self, tp: TopicPartition, offset: int | OffsetAndMetadata) -> None:
+        self.check_open()
         state = self.subscriptions.state(tp)
-        wanted = offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
-        if wanted.offset < 0:
-            raise IllegalStateError(f"{tp}: offset {wanted.offset} is negative")
+        wanted = checked_offset(tp, offset)
         self.interrupt()
         state.seek(wanted.offset, wanted.leader_epoch)
         self.wake()
 
     def reset(self, partitions: Iterable[TopicPartition], reset: OffsetReset) -> None:
+        self.check_open()
         states = self.subscriptions.states(partitions)
         self.interrupt()
         for state in states:
@@ -260,10 +265,22 @@ class Engine:
             if state.position is not None:
                 return state.position
             if monotonic_ms() >= deadline_ms:
-                raise RequestTimedOut(f"the position of {tp} is not known after {limit_ms} ms")
+                raise self._no_position(tp, limit_ms)
             self.changed.clear()
             self.positions.update()
             await self.wait(deadline_ms)
+
+    def _no_position(self, tp: TopicPartition, limit_ms: int) -> KafkaError:
+        text = f"the position of {tp} is not known after {limit_ms} ms"
+        if self.cluster.metadata.leader(tp) is None:
+            problem: KafkaError | None = self.cluster.problem_of(tp)
+        else:
+            problem = self.positions.trouble
+        return (
+            RequestTimedOut(text)
+            if problem is None
+            else problem.saying(f"{text}: {problem.message}")
+        )
 
     def lag(self, tp: TopicPartition) -> int | None:
         self.settle()
@@ -298,7 +315,7 @@ class Engine:
     ) -> Committed:
         self.check_open()
         self.group("committed() needs a group")
-        return await self.lookup.committed(partitions, timeout_ms)
+        return await self.lookup.committed(checked_partitions(partitions), timeout_ms)
 
     async def _commit_before_join(self, partitions: Partitions) -> None:
         await self.committer.auto_commit_now(partitions, 0)
@@ -329,14 +346,3 @@ class Engine:
             self.driver.membership if self.driver is not None else None,
             is_read_committed=self.config.isolation_level == "read_committed",
         )
-
-
-def _checked(topics: Iterable[str]) -> list[str]:
-    chosen = list(topics)
-    for topic in chosen:
-        if not _TOPIC_NAME.fullmatch(topic) or topic in (".", ".."):
-            raise InvalidTopicError(
-                f"{topic!r} is not the name of a topic: use at most 249 of the characters "
-                "a-z A-Z 0-9 . _ -, or subscribe(pattern=...)"
-            )
-    return chosen

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from drumbeat.client.config.consumer import ConsumerConfig
-from drumbeat.client.errors import KafkaError, error_for
+from drumbeat.client.errors import KafkaError, UnknownTopicOrPartitionError, error_for
 from drumbeat.client.net.cluster import Cluster
 from drumbeat.client.values import OffsetAndMetadata, OffsetAndTimestamp, TopicPartition
 from drumbeat.protocol.apis import list_offsets, offset_fetch
@@ -49,6 +49,14 @@ COORDINATOR_LOST = frozenset(
 
 Committed = dict[TopicPartition, OffsetAndMetadata | None]
 Timestamps = Mapping[TopicPartition, int]
+
+
+class NoSuchPartitionError(UnknownTopicOrPartitionError):
+    """As in Kafka's client, a coordinator that says so is believed at once; leaders are not."""
+
+    @property
+    def retriable(self) -> bool:
+        return False
 
 
 class Listed(NamedTuple):
@@ -212,6 +220,8 @@ def _read_committed(response: OffsetFetchResponse, wanted: Iterable[TopicPartiti
     for topic in group.topics or response.topics:
         for answer in topic.partitions:
             tp = TopicPartition(topic.name, answer.partition_index)
+            if answer.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                raise NoSuchPartitionError(f"the coordinator says that {tp} does not exist")
             if answer.error_code != ErrorCode.NONE:
                 raise _about(tp, answer.error_code)
             if answer.committed_offset >= 0:

@@ -38,6 +38,7 @@ class Positions:
         self._failures = 0
         self._task: asyncio.Task[None] | None = None
         self._problem: BaseException | None = None
+        self.trouble: KafkaError | None = None  # why the last lookup is to be repeated
 
     def update(self) -> None:
         """Begin to look for the positions that are missing; raise what an earlier attempt met."""
@@ -62,11 +63,12 @@ class Positions:
     async def _run(self) -> None:
         try:
             await self._find()
-            self._failures = 0
+            self._failures, self.trouble = 0, None
         except KafkaError as problem:
             if not problem.retriable:
                 raise
             self._failures += 1
+            self.trouble = problem
             log.info("positions cannot be found yet: %s", problem)
             await asyncio.sleep(self._backoff.delay_ms(self._failures, draw()) / 1000)
 

@@ -18,6 +18,7 @@ from drumbeat.client.errors import (
     KafkaError,
     NoBrokersAvailable,
     RequestTimedOut,
+    UnknownTopicOrPartitionError,
     error_for,
 )
 from drumbeat.client.net.backoff import Backoff
@@ -175,15 +176,16 @@ class Cluster:
         """Why a partition has no leader."""
         topic = self.metadata.topics.get(tp.topic)
         code = topic.error if topic is not None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if code == ErrorCode.NONE:
-            known = self.metadata.partition(tp)
-            code = (
-                ErrorCode.LEADER_NOT_AVAILABLE
-                if known is not None
-                else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            )
-        error = error_for(code)
-        return error_for(code, f"{tp}: {error.message}")
+        if self.metadata.partition(tp) is not None:
+            code = ErrorCode.LEADER_NOT_AVAILABLE
+        if topic is None or code != ErrorCode.NONE:
+            return error_for(code, f"{tp}: {error_for(code).message}")
+        count = len(topic.partitions)
+        return UnknownTopicOrPartitionError(
+            f"{tp} does not exist: topic {tp.topic} has {count} "
+            f"partition{'s' if count != 1 else ''}, numbered from 0: check the number, or add "
+            "partitions to the topic"
+        )
 
     async def controller(self) -> int:
         """The node that topics are created at."""
@@ -220,6 +222,10 @@ class Cluster:
     def forget_coordinator(self, key: str, kind: CoordinatorType = CoordinatorType.GROUP) -> None:
         """Ask again next time: the node said that it is not, or did not answer."""
         self._coordinators.forget(key, kind)
+
+    def coordinator_place(self, key: str, kind: CoordinatorType = CoordinatorType.GROUP) -> str:
+        """Where the coordinator was last, in words."""
+        return self._coordinators.place(key, kind)
 
     async def _find(self, key: str, kind: CoordinatorType) -> int:
         response = await self.send(
@@ -275,7 +281,7 @@ class Cluster:
         A timeout of 0 is one attempt, however long that takes.
         """
         limit_ms = self._config.default_api_timeout_ms if timeout_ms is None else timeout_ms
-        last: KafkaError = RequestTimedOut(f"not done within {limit_ms} ms")
+        last: KafkaError | None = None
         failures = 0
         try:
             async with asyncio.timeout(limit_ms / 1000 if limit_ms else None):
@@ -288,4 +294,10 @@ class Cluster:
                         last, failures = problem, failures + 1
                     await asyncio.sleep(self._backoff.delay_ms(failures, draw()) / 1000)
         except TimeoutError:
-            raise last from None
+            raise self._gave_up(limit_ms, last) from None
+
+    def _gave_up(self, limit_ms: int, last: KafkaError | None) -> KafkaError:
+        if last is not None:
+            return last.saying(f"{last.message}; gave up after {limit_ms} ms")
+        why = "; ".join(self._nodes.troubles())
+        return RequestTimedOut(f"not done within {limit_ms} ms" + (f": {why}" if why else ""))

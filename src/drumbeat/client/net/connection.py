@@ -7,9 +7,7 @@ later answer would be late too. Whoever waits is told why.
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
-import socket
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -18,7 +16,9 @@ from typing import Any, NamedTuple, cast
 from drumbeat.client.clock import monotonic_ms
 from drumbeat.client.config.common import Address
 from drumbeat.client.errors import KafkaError, NodeDisconnected, RequestTimedOut
-from drumbeat.client.net.receiver import FrameReceiver
+from drumbeat.client.net import diagnosis
+from drumbeat.client.net.diagnosis import Stage
+from drumbeat.client.net.receiver import FRAME_BYTES_MAX, FrameReceiver
 from drumbeat.client.net.versions import (
     API_VERSIONS,
     BrokerVersions,
@@ -35,6 +35,8 @@ log = logging.getLogger(__name__)
 
 SOFTWARE = ApiVersionsRequest("drumbeat", "0.1.0")
 _CORRELATION_ID_MASK = 0x7FFF_FFFF
+# The first answer is short. Whatever else listens there says something that is longer as a length.
+_API_VERSIONS_BYTES_MAX = 64 * 1024
 
 ConnectionLost = Callable[["Connection"], None]
 
@@ -64,7 +66,8 @@ class Connection(asyncio.BufferedProtocol):
         self._options = options
         self._lost = lost
         self._loop = asyncio.get_running_loop()
-        self._receiver = FrameReceiver()
+        self._receiver = FrameReceiver(_API_VERSIONS_BYTES_MAX)
+        self._stage = Stage.NEW
         self._transport: asyncio.Transport | None = None
         self._pending: deque[_Pending] = deque()
         self._correlation_id = 0
@@ -78,6 +81,11 @@ class Connection(asyncio.BufferedProtocol):
     @property
     def in_flight(self) -> int:
         return len(self._pending)
+
+    @property
+    def awaited(self) -> str | None:
+        """The request whose answer is due next."""
+        return self._pending[0].name if self._pending else None
 
     # -- requests --------------------------------------------------------------------------------
 
@@ -138,6 +146,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def _timed_out(self, name: str, timeout_ms: int, answered: asyncio.Future[Any]) -> None:
         text = f"no answer to {name} within {timeout_ms} ms"
+        if self._stage is Stage.NEW:
+            text += diagnosis.SILENT
         if not answered.done():
             answered.set_exception(RequestTimedOut(self._explain(text)))
         self._fail(text)
@@ -167,7 +177,8 @@ class Connection(asyncio.BufferedProtocol):
         self._drained = None
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._fail("the broker closed the connection" if exc is None else f"connection lost: {exc}")
+        stage = self._stage if self._pending else Stage.PROVEN  # idle ones are closed at any time
+        self._fail(diagnosis.closed(stage, exc))
 
     def _answer(self, response: bytes) -> None:
         if not self._pending:
@@ -183,6 +194,8 @@ class Connection(asyncio.BufferedProtocol):
         self._pending.popleft()
         pending.timer.cancel()
         self.used_ms = monotonic_ms()
+        if self._stage is Stage.NEGOTIATED:
+            self._stage = Stage.PROVEN
         if not pending.answered.done():
             pending.answered.set_result(message)
 
@@ -201,7 +214,12 @@ class Connection(asyncio.BufferedProtocol):
         for pending in self._pending:
             pending.timer.cancel()
             if not pending.answered.done():
-                text = f"{problem}, with {pending.name} not answered"
+                # Of a new connection, the problem says so itself.
+                text = (
+                    problem
+                    if self._stage is Stage.NEW
+                    else f"{problem}, with {pending.name} not answered"
+                )
                 pending.answered.set_exception(NodeDisconnected(self._explain(text)))
         self._pending.clear()
         self._lost(self)
@@ -220,6 +238,8 @@ class Connection(asyncio.BufferedProtocol):
         if response.error_code != ErrorCode.NONE:
             raise KafkaError(response.error_code, self._explain("ApiVersions was refused"))
         self.versions = BrokerVersions(response, str(self.address))
+        self._receiver.frame_bytes_max = FRAME_BYTES_MAX
+        self._stage = Stage.NEGOTIATED
 
     def _ask_versions(self, version: int) -> asyncio.Future[Any]:
         timeout_ms = self._options.setup_timeout_ms
@@ -241,7 +261,8 @@ async def open_connection(
                 lambda: Connection(address, options, lost), address.host, address.port
             )
     except OSError as problem:
-        raise NodeDisconnected(f"{address}: {_reason(problem, options)}") from None
+        reason = diagnosis.not_connected(problem, options.setup_timeout_ms)
+        raise NodeDisconnected(f"{address}: {reason}") from None
     try:
         await connection.negotiate()
     except BaseException:
@@ -249,16 +270,3 @@ async def open_connection(
         raise
     log.debug("connected to %s", address)
     return connection
-
-
-def _reason(problem: OSError, options: ConnectionOptions) -> str:
-    if isinstance(problem, TimeoutError):
-        return (
-            f"no connection within {options.setup_timeout_ms} ms: "
-            "check the address, and firewalls on the way"
-        )
-    if isinstance(problem, socket.gaierror):
-        return f"the host name cannot be resolved ({problem.strerror}): check its spelling"
-    if problem.errno == errno.ECONNREFUSED or f"Errno {errno.ECONNREFUSED}]" in str(problem):
-        return "connection refused: nothing listens there; is the broker up, is the port right?"
-    return f"cannot connect: {problem}"

@@ -67,15 +67,22 @@ class Coordinators:
     def __init__(self, learn: Callable[[int, Address], None]) -> None:
         self._learn = learn
         self._known: dict[tuple[CoordinatorType, str], int] = {}
+        self._places: dict[tuple[CoordinatorType, str], str] = {}
 
     def get(self, key: str, kind: CoordinatorType) -> int | None:
         return self._known.get((kind, key))
 
     def put(self, key: str, kind: CoordinatorType, coordinator: Place) -> int:
         connection_id = coordinator_id(coordinator.node_id)
-        self._learn(connection_id, Address(coordinator.host, coordinator.port))
+        address = Address(coordinator.host, coordinator.port)
+        self._learn(connection_id, address)
         self._known[kind, key] = connection_id
+        self._places[kind, key] = f"node {coordinator.node_id} at {address}"
         return connection_id
 
     def forget(self, key: str, kind: CoordinatorType) -> None:
         self._known.pop((kind, key), None)
+
+    def place(self, key: str, kind: CoordinatorType) -> str:
+        """Where it was last, in words; for errors, so also after it was forgotten."""
+        return self._places.get((kind, key), "not found yet")

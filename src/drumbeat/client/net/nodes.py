@@ -7,14 +7,18 @@ for talking to it as a coordinator: a fetch that waits for data must not hold ba
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable
 
 from drumbeat.client.clock import monotonic_ms
 from drumbeat.client.config.common import Address, CommonConfig
 from drumbeat.client.entropy import draw
-from drumbeat.client.errors import DrumbeatError, NodeDisconnected
+from drumbeat.client.errors import KafkaError, NodeDisconnected
+from drumbeat.client.net import diagnosis
 from drumbeat.client.net.backoff import Backoff
 from drumbeat.client.net.connection import Connection, ConnectionOptions, open_connection
+
+log = logging.getLogger(__name__)
 
 _COORDINATOR_ID_MAX = 2**31 - 1
 _COORDINATOR_ID_MIN = 2**30
@@ -41,23 +45,27 @@ class Nodes:
         self._addresses: dict[int, Address] = {}
         self._open: dict[int, Connection] = {}
         self._opening: dict[int, asyncio.Task[Connection]] = {}
-        self._failures: dict[int, int] = {}
+        self._failures: dict[int, int] = {}  # in a row
+        self._problems: dict[int, str] = {}  # the last of them
         self._retry_at_ms: dict[int, int] = {}
         self._is_closed = False
+        self._reached: set[Address] = set()  # a broker has answered there
+        self._bootstrap: Address | None = None  # the last bootstrap server that answered
+        self._reported: set[Address] = set()  # the log was told that they cannot be reached
 
     def learn(self, node_id: int, address: Address) -> None:
         """Where a node is; a connection to where it was is closed."""
         if self._addresses.get(node_id) == address:
             return
         self._addresses[node_id] = address
-        self._failures.pop(node_id, None)
-        self._retry_at_ms.pop(node_id, None)
+        self._forgive(node_id)
         self.disconnect(node_id)
 
     def forget_brokers_except(self, node_ids: Iterable[int]) -> None:
         gone = {n for n in self._addresses if 0 <= n < _COORDINATOR_ID_MIN} - set(node_ids)
         for node_id in gone:
             del self._addresses[node_id]
+            self._forgive(node_id)
             self.disconnect(node_id)
 
     # -- choosing --------------------------------------------------------------------------------
@@ -110,17 +118,54 @@ class Nodes:
             connection = await open_connection(
                 address, self._options, lambda lost: self._connection_lost(node_id, lost)
             )
-        except DrumbeatError:
-            self._failed(node_id)
-            raise
-        self._failures.pop(node_id, None)
-        self._retry_at_ms.pop(node_id, None)
+        except KafkaError as problem:
+            explained = self._explained(node_id, address, problem)
+            self._failed(node_id, explained.message)
+            raise explained from None
+        self._succeeded(node_id, address)
         self._open[node_id] = connection
         return connection
 
-    def _failed(self, node_id: int) -> None:
+    def _succeeded(self, node_id: int, address: Address) -> None:
+        self._forgive(node_id)
+        self._reached.add(address)
+        if node_id < 0:
+            self._bootstrap = address
+
+    def _forgive(self, node_id: int) -> None:
+        for kept in (self._failures, self._problems, self._retry_at_ms):
+            kept.pop(node_id, None)
+
+    def _failed(self, node_id: int, problem: str) -> None:
+        self._problems[node_id] = problem
         failures = self._failures[node_id] = self._failures.get(node_id, 0) + 1
         self._retry_at_ms[node_id] = monotonic_ms() + self._backoff.delay_ms(failures, draw())
+
+    def _explained(self, node_id: int, address: Address, problem: KafkaError) -> KafkaError:
+        """A broker was never reached where it says it is: that needs a second look."""
+        if node_id < 0 or address in self._reached or self._bootstrap is None:
+            return problem
+        why = diagnosis.advertised(broker_id(node_id), self._bootstrap)
+        explained = problem.saying(f"{problem.message}{why}")
+        if address not in self._reported:
+            self._reported.add(address)
+            log.warning("a broker cannot be reached: %s", explained.message)
+        return explained
+
+    def troubles(self) -> list[str]:
+        """What a request that is not done may be waiting for, in words."""
+        connecting = {
+            node_id: f"no connection to {self._addresses[node_id]} yet"
+            for node_id in self._opening
+            if node_id in self._addresses
+        }
+        answers = [
+            f"no answer of {connection.address} to {connection.awaited} yet"
+            for connection in self._open.values()
+            if connection.awaited is not None
+        ]
+        # A broker may be known under several ids.
+        return list(dict.fromkeys([*(connecting | self._problems).values(), *answers]))
 
     def _connection_lost(self, node_id: int, connection: Connection) -> None:
         if self._open.get(node_id) is connection:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 
+from drumbeat.client.net import diagnosis
 from drumbeat.protocol.errors import ProtocolError
 
 FRAME_BYTES_MAX = 1 << 30
@@ -15,20 +16,13 @@ SHARED_BYTES = 64 * 1024
 KEPT_BYTES_MAX = 4 << 20  # memory that is used again; for fresh memory the system zeroes pages
 
 _LENGTH = struct.Struct(">i")
-# How answers that are not Kafka's begin. As lengths they are numbers like any other.
-_FOREIGN = (
-    ((b"HTTP",), "an HTTP server answers here, not a Kafka broker: check the port"),
-    (
-        (b"\x15\x03", b"\x16\x03"),
-        "the broker answers with TLS: use the port of its PLAINTEXT listener",
-    ),
-    ((b"SSH-",), "an SSH server answers here, not a Kafka broker: check the port"),
-)
 
 
 class FrameReceiver:
+    """`frame_bytes_max` may be changed between frames."""
+
     def __init__(self, frame_bytes_max: int = FRAME_BYTES_MAX) -> None:
-        self._frame_bytes_max = frame_bytes_max
+        self.frame_bytes_max = frame_bytes_max
         self._shared = memoryview(bytearray(SHARED_BYTES))
         self._shared_end = 0
         self._large: memoryview | None = None  # exactly as long as the frame
@@ -82,20 +76,7 @@ class FrameReceiver:
 
     def _size_at(self, position: int) -> int:
         size: int = _LENGTH.unpack_from(self._shared, position)[0]
-        if 0 <= size <= self._frame_bytes_max and size >> 16 not in _FOREIGN_HALVES:
+        if 0 <= size <= self.frame_bytes_max:
             return size
         first = bytes(self._shared[position : position + _LENGTH.size])
-        for beginnings, what in _FOREIGN:
-            if first.startswith(beginnings):
-                raise ProtocolError(what)
-        if 0 <= size <= self._frame_bytes_max:
-            return size
-        raise ProtocolError(
-            f"a response of {size} bytes is announced, the limit is {self._frame_bytes_max}: "
-            "this is not a Kafka broker"
-        )
-
-
-_FOREIGN_HALVES = frozenset(
-    int.from_bytes(beginning[:2]) for beginnings, _ in _FOREIGN for beginning in beginnings
-)
+        raise ProtocolError(diagnosis.not_kafka(first, self.frame_bytes_max))

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, TypedDict, Unpack
 
 from drumbeat.client.clock import monotonic_ms, now_ms
+from drumbeat.client.config.options import INT32_MAX
 from drumbeat.client.config.producer import ProducerConfig
 from drumbeat.client.entropy import draw_below
 from drumbeat.client.errors import (
@@ -35,9 +36,11 @@ from drumbeat.client.producer.serializing import (
     HeaderPairs,
     checked_headers,
     checked_timestamp,
+    is_partition_below,
     serialized,
 )
 from drumbeat.client.producer.settings import accumulator_settings, sender_settings
+from drumbeat.client.topic_names import checked_topic
 from drumbeat.client.values import RecordMetadata, TopicPartition
 from drumbeat.protocol.record_batch import HEADER_BYTES
 from drumbeat.protocol.record_section import Headers
@@ -82,7 +85,7 @@ class Producer:
     async def start(self) -> None:
         """Connect; raises NoBrokersAvailable if no bootstrap server answers."""
         if self._cluster is not None:
-            raise IllegalStateError("the producer has been started already")
+            raise IllegalStateError("a producer starts once, and has been started: make a new one")
         cluster = Cluster(self._config)
         await cluster.start()
         self._cluster = cluster
@@ -146,7 +149,9 @@ class Producer:
         timestamp = now_ms() if timestamp_ms is None else checked_timestamp(timestamp_ms)
 
         route = self._routes.get(topic)
-        if route is None or (partition is not None and not 0 <= partition < len(route.queues)):
+        if route is None or (
+            partition is not None and not is_partition_below(partition, len(route.queues))
+        ):
             route = await self._find_route(topic, partition)
         accumulator = self._accumulator
         if accumulator.used_bytes + size > self._buffer_memory or self._memory.waiters:
@@ -234,8 +239,9 @@ class Producer:
 
     async def _find_route(self, topic: str, partition: int | None) -> TopicRoute:
         """Wait until the topic, and the partition, are known."""
-        if partition is not None and partition < 0:
-            raise ValueError(f"partition {partition} is negative")
+        checked_topic(topic)  # before it is watched: a broker would be asked for it again and again
+        if partition is not None and not is_partition_below(partition, INT32_MAX):
+            raise ValueError(f"partition {partition} is negative, or too large for a number of it")
         cluster = self._started()
         wanted = TopicPartition(topic, partition or 0)
 

@@ -46,6 +46,14 @@ def checked_headers(headers: HeaderPairs) -> Headers:
     return pairs
 
 
+def is_partition_below(partition: int, count: int) -> bool:
+    """Whether it is one of `count` partitions."""
+    try:
+        return 0 <= partition < count
+    except TypeError:
+        raise TypeError(f"partition takes a number or None, not {partition!r}") from None
+
+
 def checked_timestamp(timestamp_ms: object) -> int:
     if not isinstance(timestamp_ms, int) or not 0 <= timestamp_ms <= _TIMESTAMP_MAX:
         raise ValueError(f"timestamp_ms takes milliseconds since 1970, not {timestamp_ms!r}")

@@ -12,7 +12,7 @@ from drumbeat.pipeline.decode.errors import BadBatch, CorruptSegment
 from drumbeat.pipeline.decode.headers import Batches, walk
 from drumbeat.pipeline.decode.records import RecordIndex, index_records
 from drumbeat.pipeline.decode.sections import ROWS_MAX, sections
-from drumbeat.pipeline.decode.table import Origin, record_batch
+from drumbeat.pipeline.decode.table import PLAIN, Origin, record_batch
 from drumbeat.protocol.varint import Buffer
 
 _OFFSET_MAX: Final = 2**63 - 1
@@ -62,7 +62,11 @@ def decode_batches(
 
 
 def decode_walked(
-    origin: Origin, arena: Arena, batches: Batches, wanted: OffsetRange
+    origin: Origin,
+    arena: Arena,
+    batches: Batches,
+    wanted: OffsetRange,
+    schema: pa.Schema = PLAIN,
 ) -> Generator[pa.RecordBatch, None, BadBatch | None]:
     """The wanted records of these batches; ends at, and returns, the first that is not sound."""
     is_wanted = (batches.last_offsets >= wanted.start) & (batches.ints("base_offset") < wanted.end)
@@ -72,7 +76,7 @@ def decode_walked(
         indexed = index_records(portion)
         index = _within(indexed.records, portion.batches, wanted)
         if index.batch.size:
-            yield from _split(record_batch(origin, portion.arena, portion.batches, index))
+            yield from _split(record_batch(origin, portion.arena, portion.batches, index, schema))
         if indexed.bad is not None:
             return indexed.bad
     return None

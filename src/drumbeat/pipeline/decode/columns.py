@@ -55,9 +55,18 @@ class TextColumn:
         self._value_count += len(values)
 
     def to_arrow(self) -> pa.Array:
+        return pa.concat_arrays(self._values).take(self._to_arrow(self._codes))
+
+    def to_dictionary(self) -> pa.DictionaryArray:
+        values = pa.concat_arrays(self._values).dictionary_encode()
+        # Different keys have the same group or topic, yet a dictionary may say nothing twice.
+        renumbered = values.indices.fill_null(_NO_CODE).to_numpy()
+        codes = np.append(renumbered, np.int32(_NO_CODE))[self._codes]
+        return pa.DictionaryArray.from_arrays(self._to_arrow(codes), values.dictionary)
+
+    def _to_arrow(self, codes: Codes) -> pa.Array:
         is_null = self._codes == _NO_CODE
-        codes = pa.array(self._codes, mask=is_null if is_null.any() else None)
-        return pa.concat_arrays(self._values).take(codes)
+        return pa.array(codes, mask=is_null if is_null.any() else None)
 
 
 def _chosen(rows: Ints, count: int) -> Ints | slice:
@@ -88,10 +97,15 @@ class Columns:
     def set(self, name: str, rows: Ints, values: Sequence[Any]) -> None:
         self._column(name).set(rows, values)
 
-    def to_arrow(self, name: str) -> pa.Array:
-        if name in self._columns:
-            return self._columns[name].to_arrow()
-        return pa.nulls(self._count, TYPES[name])
+    def to_arrow(self, field: pa.Field) -> pa.Array:
+        """The column of that name, as the type that the field has."""
+        column = self._columns.get(field.name)
+        if column is None:
+            return pa.nulls(self._count, field.type)
+        if pa.types.is_dictionary(field.type):
+            assert isinstance(column, TextColumn)
+            return column.to_dictionary()
+        return column.to_arrow()
 
     def _column(self, name: str) -> _Column:
         if name not in self._columns:

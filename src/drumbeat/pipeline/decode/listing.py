@@ -23,8 +23,10 @@ from typing import Final, NamedTuple
 from drumbeat.log.files import open_for_reading
 from drumbeat.log.history import history_files
 from drumbeat.log.names import parse_segment_name
+from drumbeat.pipeline.decode.batches import OffsetRange
 from drumbeat.pipeline.decode.errors import SegmentGone
 from drumbeat.pipeline.decode.stretches import read_end
+from drumbeat.pipeline.offset_ranges import outside
 
 _OFFSET_MAX: Final = 2**63 - 1
 
@@ -65,6 +67,11 @@ def segments_of(directory: str) -> list[SegmentFile]:
     return segments
 
 
+def live_segments(directory: str) -> list[SegmentFile]:
+    """The log as it stands, without what compaction has moved to the history."""
+    return list(_new_ranges(_live_files(directory), ()))
+
+
 def _live_files(directory: str) -> list[_Found]:
     with os.scandir(directory) as entries:
         found = [
@@ -80,7 +87,8 @@ def _new_ranges(files: Sequence[_Found], before: Sequence[SegmentFile]) -> Itera
     for file, following in pairwise([*files, None]):
         assert file is not None  # only the last has nothing that follows
         end = _end_offset(file) if following is None else following.base_offset
-        for new_range in _outside(file.base_offset, end, before):
+        taken = (OffsetRange(segment.start_offset, segment.end_offset) for segment in before)
+        for new_range in outside(OffsetRange(file.base_offset, end), taken):
             yield SegmentFile(
                 file.path, file.base_offset, *new_range, file.superseded_ms, file.inode
             )
@@ -98,18 +106,6 @@ def _end_offset(last: _Found) -> int:
             *(last.path, end.position, end.bad.found, end.offset),
         )
     return end.offset
-
-
-def _outside(start: int, end: int, taken: Sequence[SegmentFile]) -> Iterator[tuple[int, int]]:
-    """The parts of a range that none of these, which are in order, takes."""
-    for segment in taken:
-        if segment.start_offset >= end:
-            break
-        if start < segment.start_offset:
-            yield start, segment.start_offset
-        start = max(start, segment.end_offset)
-    if start < end:
-        yield start, end
 
 
 @contextmanager

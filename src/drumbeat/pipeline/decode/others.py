@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import struct
 from collections import defaultdict
-from typing import Any, Final
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+import pyarrow.compute as pc
 
 from drumbeat.core.control_records import read_control_type
 from drumbeat.core.record_codec import decode
@@ -30,9 +33,11 @@ from drumbeat.pipeline.decode.arena import Arena, Flags, Ints
 from drumbeat.pipeline.decode.columns import Columns
 from drumbeat.pipeline.decode.offsets import KEY_VERSION
 from drumbeat.pipeline.decode.records import RecordIndex
+from drumbeat.pipeline.decode.texts import read_bytes
 from drumbeat.protocol.schema import NULL_UUID
 
-_INT16: Final = struct.Struct(">h")
+_INT16: Final = np.dtype(">i2")
+_unpack_int16 = struct.Struct(">h").unpack_from
 _NOTHING: Final = {
     "commit_leader_epoch": NO_LEADER_EPOCH,
     "expire_ts": NO_EXPIRE_TIMESTAMP,
@@ -40,16 +45,36 @@ _NOTHING: Final = {
 }
 
 
+class _Raw(NamedTuple):
+    """Keys, or values, of some rows; those that are null have length -1."""
+
+    rows: Ints
+    starts: Ints
+    lengths: Ints
+
+    def part(self, chosen: Flags) -> _Raw:
+        return _Raw(*(column[chosen] for column in self))
+
+
 def decode_others(
     arena: Arena, index: RecordIndex, rows: Ints, is_control: Flags, columns: Columns
 ) -> None:
     """Fill in what these rows say."""
+    are_control = is_control[rows]
+    keys = _Raw(rows, index.key_start[rows], index.key_length[rows])
+    values = _Raw(rows, index.value_start[rows], index.value_length[rows])
+    _set_int16(arena, keys.part(~are_control), "key_type", columns)
+    _set_int16(arena, values, "value_version", columns)
     said: defaultdict[str, tuple[list[int], list[Any]]] = defaultdict(lambda: ([], []))
-    for row in rows.tolist():
-        key = _bytes(arena, index.key_start[row], index.key_length[row])
-        value = _bytes(arena, index.value_start[row], index.value_length[row])
-        facts = control_facts(key) if is_control[row] else data_facts(key, value)
-        for name, fact in (facts | _raw_facts(key, value)).items():
+    for row, is_marker, key, value in zip(
+        rows.tolist(),
+        are_control.tolist(),
+        _set_raw(arena, keys, "key", columns),
+        _set_raw(arena, values, "value", columns),
+        strict=True,
+    ):
+        facts = control_facts(key) if is_marker else data_facts(key, value)
+        for name, fact in facts.items():
             if fact is not None and fact != _NOTHING.get(name):
                 said[name][0].append(row)
                 said[name][1].append(fact)
@@ -57,23 +82,40 @@ def decode_others(
         columns.set(name, np.array(said_rows, np.int64), facts_of)
 
 
-def control_facts(key: bytes | None) -> dict[str, Any]:
+def _set_raw(arena: Arena, raw: _Raw, name: str, columns: Columns) -> list[bytes | None]:
+    data = read_bytes(arena, raw.starts, np.maximum(raw.lengths, 0))
+    if (raw.lengths < 0).any():
+        data = pc.if_else(raw.lengths >= 0, data, None)
+    columns.texts(name).set_coded(raw.rows, np.arange(len(data), dtype=np.int32), data)
+    found: list[bytes | None] = data.to_pylist()
+    return found
+
+
+def _set_int16(arena: Arena, raw: _Raw, name: str, columns: Columns) -> None:
+    """What the first two bytes say, where there are as many."""
+    raw = raw.part(raw.lengths >= _INT16.itemsize)
+    columns.ints(name).set(raw.rows, arena.gather(_INT16, raw.starts))
+
+
+@lru_cache(maxsize=64)  # of the millions in a log, hardly two are different
+def control_facts(key: bytes | None) -> Mapping[str, Any]:
     try:
         control_type = read_control_type(key)
     except RecordError as error:
         return {"decode_error": str(error)}
+    assert key is not None
     name = None if control_type is None else control_type.name
-    return {"control_type": name, "key_version": _int16(key)}
+    return {"control_type": name, "key_version": _unpack_int16(key)[0]}
 
 
-def data_facts(key: bytes | None, value: bytes | None) -> dict[str, Any]:
+def data_facts(key: bytes | None, value: bytes | None) -> Mapping[str, Any]:
     """What a record says, as far as it can be read."""
     try:
-        return _record_facts(decode(key, value)) | {"key_type": _int16(key)}
+        return _record_facts(decode(key, value))
     except RecordError as error:
-        facts = {"key_type": _int16(key), "decode_error": str(error)}
+        facts = {"decode_error": str(error)}
     if value is not None:  # perhaps it is only the value that is damaged
-        facts = data_facts(key, None) | facts
+        return {**data_facts(key, None), **facts}
     return facts
 
 
@@ -101,17 +143,3 @@ _COMMIT_COLUMNS: Final = (  # in the order of OffsetCommitRecord
     "expire_ts",
     "topic_id",
 )
-
-
-def _raw_facts(key: bytes | None, value: bytes | None) -> dict[str, Any]:
-    return {"key": key, "value": value, "value_version": _int16(value)}
-
-
-def _int16(data: bytes | None) -> int | None:
-    if data is None or len(data) < _INT16.size:
-        return None
-    return int(_INT16.unpack_from(data)[0])
-
-
-def _bytes(arena: Arena, start: np.int64, length: np.int64) -> bytes | None:
-    return None if length < 0 else arena.bytes(int(start), int(start + length))

@@ -16,6 +16,7 @@ import numpy as np
 from drumbeat.pipeline.decode.arena import VARLONG_BYTES_MAX, Arena, Flags, Ints
 from drumbeat.pipeline.decode.errors import BadBatch
 from drumbeat.pipeline.decode.headers import Batches
+from drumbeat.pipeline.decode.record_headers import index_headers
 from drumbeat.pipeline.decode.sections import Sections
 from drumbeat.protocol.record_batch import BatchHeader, CorruptBatch
 from drumbeat.protocol.record_section import read_rows
@@ -77,8 +78,7 @@ def _index(sections: Sections, counts: Ints) -> tuple[RecordIndex, Ints]:
     value_length, value_start = arena.varints(key_start + np.maximum(key_length, 0))
     headers_at = value_start + np.maximum(value_length, 0)
     is_doubtful = (
-        (headers_at + 1 != start + length)
-        | (arena.byte(headers_at) != _NO_HEADERS)
+        (_headers_end(arena, headers_at, start + length) != start + length)
         | (start + length != _ends(sections, counts, length_at))
         | (key_length < -1)
         | (value_length < -1)
@@ -90,6 +90,15 @@ def _index(sections: Sections, counts: Ints) -> tuple[RecordIndex, Ints]:
     )
     stuffed = np.flatnonzero((counts == 0) & (sections.starts < sections.ends)[: len(counts)])
     return index, np.union1d(batch[is_doubtful], stuffed)
+
+
+def _headers_end(arena: Arena, positions: Ints, ends: Ints) -> Ints:
+    """Where the headers of each record end; few topics have records with any."""
+    after: Ints = positions + 1
+    rows = np.flatnonzero(arena.byte(positions) != _NO_HEADERS)
+    if rows.size:
+        _, after[rows] = index_headers(arena, positions[rows], ends[rows])
+    return after
 
 
 def _ends(sections: Sections, counts: Ints, length_at: Ints) -> Ints:

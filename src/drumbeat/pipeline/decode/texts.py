@@ -10,7 +10,7 @@ from drumbeat.pipeline.decode.arena import Arena, Flags, Ints
 
 def read_texts(arena: Arena, starts: Ints, lengths: Ints) -> pa.Array:
     """The strings that begin at `starts`, which lie within the arena; null if not UTF-8."""
-    strings = _read_bytes(arena, starts, lengths)
+    strings = read_bytes(arena, starts, lengths)
     try:
         return strings.cast(pa.string())
     except pa.ArrowInvalid:
@@ -22,7 +22,8 @@ def is_valid(array: pa.Array) -> Flags:
     return flags
 
 
-def _read_bytes(arena: Arena, starts: Ints, lengths: Ints) -> pa.Array:
+def read_bytes(arena: Arena, starts: Ints, lengths: Ints) -> pa.Array:
+    """The byte strings that begin at `starts`, which lie within the arena."""
     bounds = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
     moves = np.repeat(starts - bounds[:-1], lengths)
     data = arena.byte(moves + np.arange(len(moves)))

@@ -6,7 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -14,10 +14,19 @@ import pyarrow.compute as pc
 
 from drumbeat.pipeline.findings.rule import DAY_MS, rows_of
 from drumbeat.pipeline.schemas import GROUP_ACTIVITY_DAILY
-from drumbeat.pipeline.tables.builder import LogPartition, TableBatch, batch_of_rows
+from drumbeat.pipeline.tables.builder import (
+    Bools,
+    Ints,
+    LogPartition,
+    TableBatch,
+    batch_of_rows,
+    bool_column,
+    int_column,
+)
 
 _BINS_PER_DOUBLING: Final = 36  # the middle of a bin is within 1 % of all values in it
 _EXACT_BELOW: Final = 64
+_BIN_BITS: Final = 12  # more bins than the largest number of milliseconds needs
 
 _COUNTS: Final = ("commits", "noop_commits", "tombstones", "bytes", "rebalances", "downtime_ms")
 
@@ -28,12 +37,9 @@ class Histogram:
     def __init__(self) -> None:
         self._bins: Counter[int] = Counter()
 
-    def add(self, durations_ms: np.ndarray[Any, Any]) -> None:
-        values = np.maximum(durations_ms, 0)
-        scaled = np.floor(np.log2(np.maximum(values, 1) / _EXACT_BELOW) * _BINS_PER_DOUBLING)
-        bins = np.where(values < _EXACT_BELOW, values, _EXACT_BELOW + np.maximum(scaled, 0))
-        found, counts = np.unique(bins.astype(np.int64), return_counts=True)
-        self._bins.update(dict(zip(found.tolist(), counts.tolist(), strict=True)))
+    def add(self, number: int, count: int) -> None:
+        """So many durations of a bin, as `bins_of` numbers them."""
+        self._bins[number] += count
 
     def percentile(self, percent: int) -> int | None:
         """The nearest rank; None if nothing was added."""
@@ -43,6 +49,13 @@ class Histogram:
             if rank <= 0:
                 return _middle(number)
         return None
+
+
+def bins_of(durations_ms: Ints) -> Ints:
+    values = np.maximum(durations_ms, 0)
+    scaled = np.floor(np.log2(np.maximum(values, 1) / _EXACT_BELOW) * _BINS_PER_DOUBLING)
+    bins = np.where(values < _EXACT_BELOW, values, _EXACT_BELOW + np.maximum(scaled, 0))
+    return bins.astype(np.int64)
 
 
 def _middle(number: int) -> int:
@@ -70,44 +83,46 @@ class GroupActivity:
         feeds[table](batch)
 
     def finish(self) -> Iterator[TableBatch]:
-        """One row per group and day; `share_of_topic` is of this log partition only, until
-        `with_share_of_topic` has seen all of them."""
-        rows = [
+        """One row per group and day."""
+        totals: Counter[int] = Counter()
+        for (_, day), counts in self._counts.items():
+            totals[day] += counts["bytes"]
+        rows = (
             {
                 "group_id": group_id,
                 "day": _day_name(day),
-                "share_of_topic": 0.0,
+                "share_of_partition": counts["bytes"] / max(totals[day], 1),
                 **{name: counts[name] for name in _COUNTS},
                 **self._percentiles(group_id, day),
             }
             for (group_id, day), counts in self._counts.items()
-        ]
-        for name, batch in batch_of_rows(GROUP_ACTIVITY_DAILY, self._source, rows):
-            yield name, with_share_of_topic(pa.table(batch)).combine_chunks().to_batches()[0]
+        )
+        yield from batch_of_rows(GROUP_ACTIVITY_DAILY, self._source, rows)
 
     def _percentiles(self, group_id: str, day: int) -> dict[str, int | None]:
         intervals = self._intervals.get((group_id, day), Histogram())
         return {f"commit_interval_p{p}_ms": intervals.percentile(p) for p in (50, 95)}
 
     def _records(self, batch: pa.RecordBatch) -> None:
-        table = pa.table(batch).filter(pc.is_valid(batch.column("group_id")))
-        sizes = [pc.max_element_wise(table[name], 0) for name in ("key_bytes", "value_bytes")]
-        table = table.append_column("bytes", pc.add(*(size.cast(pa.int64()) for size in sizes)))
-        table = table.append_column("day", _days(table["append_ts"]))
-        is_commit = pc.is_valid(table["committed_offset"])
-        table = table.append_column("is_commit", is_commit)
-        sums = [("bytes", "sum"), ("is_tombstone", "sum"), ("is_commit", "sum")]
-        self._add(table, sums, ("bytes", "tombstones", "commits"))
+        days = _GroupDays(batch)
+        keys, values = (int_column(batch, name) for name in ("key_bytes", "value_bytes"))
+        is_commit = batch.column("committed_offset").is_valid().to_numpy(zero_copy_only=False)
+        self._add(days, "bytes", np.maximum(keys, 0) + np.maximum(values, 0))
+        self._add(days, "tombstones", bool_column(batch, "is_tombstone"))
+        self._add(days, "commits", is_commit)
 
     def _commits(self, batch: pa.RecordBatch) -> None:
-        table = pa.table(batch).append_column("day", _days(batch.column("append_ts")))
-        noops = table.filter(pc.equal(table["direction"], "noop"))
-        self._add(noops, [([], "count_all")], ("noop_commits",))
-        spaced = table.filter(pc.is_valid(table["interval_ms"]))
-        grouped = spaced.group_by(["group_id", "day"], use_threads=False)
-        for row in grouped.aggregate([("interval_ms", "list")]).to_pylist():
-            intervals = np.array(row["interval_ms_list"], np.float64)
-            self._intervals[row["group_id"], row["day"]].add(intervals)
+        days = _GroupDays(batch)
+        self._add(days, "noop_commits", _are_noops(batch.column("direction")))
+        intervals = batch.column("interval_ms")
+        is_commit = batch.column("committed_offset").is_valid()  # a tombstone is none
+        is_spaced = pc.and_(is_commit, intervals.is_valid()).to_numpy(zero_copy_only=False)
+        numbers = days.numbers[is_spaced] << _BIN_BITS
+        numbers |= bins_of(int_column(batch, "interval_ms")[is_spaced])
+        found, counts = np.unique(numbers, return_counts=True)
+        for number, count in zip(found.tolist(), counts.tolist(), strict=True):
+            day = days.names[number >> _BIN_BITS]
+            self._intervals[day].add(number & (1 << _BIN_BITS) - 1, count)
 
     def _rebalances(self, batch: pa.RecordBatch) -> None:
         for group_id, end_ts, duration_ms in rows_of(batch, "group_id", "end_ts", "duration_ms"):
@@ -115,29 +130,28 @@ class GroupActivity:
             counts["rebalances"] += 1
             counts["downtime_ms"] += duration_ms or 0
 
-    def _add(self, table: pa.Table, sums: list[Any], names: tuple[str, ...]) -> None:
-        grouped = table.group_by(["group_id", "day"], use_threads=False).aggregate(sums)
-        columns = (column.to_pylist() for column in grouped.columns)
-        for group_id, day, *values in zip(*columns, strict=True):
-            self._counts[group_id, day].update(dict(zip(names, values, strict=True)))
+    def _add(self, days: _GroupDays, name: str, values: Ints | Bools) -> None:
+        totals = np.bincount(days.numbers, values[days.rows], len(days.names))
+        for day, total in zip(days.names, totals.astype(np.int64).tolist(), strict=True):
+            self._counts[day][name] += total
 
 
-def with_share_of_topic(activity: pa.Table) -> pa.Table:
-    """The rows of all log partitions with their share of the bytes of their cluster and day."""
-    days = ["cluster_id", "day"]
-    totals: Counter[tuple[str, str]] = Counter()
-    for total in activity.group_by(days).aggregate([("bytes", "sum")]).to_pylist():
-        totals[total["cluster_id"], total["day"]] = total["bytes_sum"]
-    names = (activity[name].to_pylist() for name in (*days, "bytes"))
-    shares = [
-        size / max(totals[cluster, day], 1) for cluster, day, size in zip(*names, strict=True)
-    ]
-    at = activity.schema.get_field_index("share_of_topic")
-    return activity.set_column(at, activity.schema.field(at), pa.array(shares, pa.float64()))
+class _GroupDays:
+    """Which group and day each row is about, as a number into `names`."""
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        groups = batch.column("group_id").dictionary_encode()
+        self.rows = groups.is_valid().to_numpy(zero_copy_only=False)
+        ids = groups.dictionary.to_pylist()
+        codes = groups.indices.drop_null().to_numpy().astype(np.int64)
+        days = int_column(batch, "append_ts")[self.rows] // DAY_MS
+        found, self.numbers = np.unique(days * max(len(ids), 1) + codes, return_inverse=True)
+        self.names = [(ids[each % len(ids)], each // len(ids)) for each in found.tolist()]
 
 
-def _days(times: pa.ChunkedArray) -> pa.Array:
-    return pc.divide(times, DAY_MS)
+def _are_noops(directions: pa.Array) -> Bools:
+    are_noops: Bools = pc.equal(directions, "noop").fill_null(False).to_numpy(zero_copy_only=False)
+    return are_noops
 
 
 def _day_name(day: int) -> str:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from drumbeat.pipeline.findings.kinds import ADVICE, Finding
 from drumbeat.pipeline.findings.rule import Limits, Now, Rule
 from drumbeat.pipeline.findings.rules_commits import BadMetadata, CommitHog, WentBack
-from drumbeat.pipeline.findings.rules_groups import Flapping, Generations, Lives
+from drumbeat.pipeline.findings.rules_groups import Flapping, Lives, Rebalances
 from drumbeat.pipeline.findings.rules_lag import (
     AheadOfEnd,
     LosesRecords,
@@ -32,7 +32,7 @@ _RULES: Final = (
     WentBack,
     CommitHog,
     BadMetadata,
-    Generations,
+    Rebalances,
     Flapping,
     Lives,
     HangingTransactions,

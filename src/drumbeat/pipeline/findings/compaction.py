@@ -35,6 +35,13 @@ _VALUE: Final = (
 )
 _ABOUT: Final = ("log_offset", "append_ts", "is_tombstone", "bytes")
 _MARKER: Final = ("producer_id", "is_control", "control_type")
+_READ: Final = (
+    *("key_type", "group_id", "topic", "partition", "key", "key_bytes", "value_bytes", "is_txn"),
+    *("log_offset", "append_ts", "is_tombstone"),
+    *_VALUE,
+    *_MARKER,
+)
+_WAITING_ROWS_MAX: Final = 65_536
 
 
 class Newest(NamedTuple):
@@ -52,19 +59,33 @@ class LastValues:
         self.records = 0
         self.bytes = 0
         self.newest_ms = 0
-        self.newest: dict[Key, Newest] = {}
+        self._newest: dict[Key, Newest] = {}
+        self._waiting: list[pa.Table] = []  # of many records together, few are the newest
+        self._waiting_rows = 0
         self._open: defaultdict[int, list[pa.Table]] = defaultdict(list)
 
     def feed(self, batch: pa.RecordBatch) -> None:
         if not len(batch):
             return
-        table = _prepared(pa.table(batch))
+        table = _prepared(pa.table(batch.select(_READ)))
         self.newest_ms = max(self.newest_ms, pc.max(table["append_ts"]).as_py())
-        data = table.filter(pc.invert(table["is_control"]))
-        self.records += len(data)
-        self.bytes += pc.sum(data["bytes"]).as_py() or 0
-        self._keep(data.filter(pc.invert(data["is_txn"])))
-        self._transactions(table.filter(pc.or_(table["is_txn"], table["is_control"])))
+        is_data = pc.invert(table["is_control"])
+        self.records += pc.sum(is_data).as_py()
+        self.bytes += pc.sum(table["bytes"].filter(is_data)).as_py() or 0
+        in_txn = pc.or_(table["is_txn"], table["is_control"])
+        if pc.any(in_txn).as_py():
+            self._transactions(table.filter(in_txn))
+            table = table.filter(pc.invert(in_txn))
+        self._keep(table)
+
+    @property
+    def newest(self) -> dict[Key, Newest]:
+        self._settle()
+        return self._newest
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._settle()
+        return self.__dict__.copy()
 
     def live(self) -> dict[Key, Newest]:
         return {key: last for key, last in self.newest.items() if not last.is_tombstone}
@@ -101,8 +122,18 @@ class LastValues:
             self._open[producer_id].append(table.take(pa.array(pending, pa.int64())))
 
     def _keep(self, table: pa.Table) -> None:
-        if not len(table):
+        """These records count; in which order they are told makes no difference."""
+        self._waiting.append(table)
+        self._waiting_rows += len(table)
+        if self._waiting_rows >= _WAITING_ROWS_MAX:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Take over the newest of the records that wait."""
+        if not self._waiting_rows:
             return
+        table = pa.concat_tables(self._waiting)
+        self._waiting, self._waiting_rows = [], 0
         last = table.group_by(list(_KEY), use_threads=False).aggregate([("log_offset", "max")])
         newest = table.filter(pc.is_in(table["log_offset"], last["log_offset_max"]))
         keys, about, values = (
@@ -110,9 +141,9 @@ class LastValues:
             for names in (_KEY, _ABOUT, _VALUE)
         )
         for key, facts, value in zip(keys, about, values, strict=True):
-            before = self.newest.get(key)
+            before = self._newest.get(key)
             if before is None or before.log_offset < facts[0]:
-                self.newest[key] = Newest._make((*facts, value))
+                self._newest[key] = Newest._make((*facts, value))
 
 
 def report(

@@ -49,6 +49,7 @@ class Invariant(Enum):
 
 VIOLATION: Final = "violation"
 SUSPECT: Final = "suspect"
+_PLACE: Final = ["group_id", "topic", "partition"]
 
 _GROUP_EPOCHS: Final = frozenset(
     {
@@ -108,8 +109,8 @@ class Verification:
     def _offsets(self, batch: pa.RecordBatch) -> None:
         # A transaction may still be aborted, so its commits prove nothing.
         kept = pc.and_(pc.is_valid(batch.column("topic")), pc.invert(batch.column("is_txn")))
-        table = pa.table(batch).filter(kept)
-        places = table.group_by(["group_id", "topic", "partition"], use_threads=False)
+        table = pa.table(batch.select([*_PLACE, "is_tombstone"])).filter(kept)
+        places = table.group_by(_PLACE, use_threads=False)
         last = places.aggregate([("is_tombstone", "last")])
         columns = (column.to_pylist() for column in last.columns)
         for group_id, topic, partition, is_gone in zip(*columns, strict=True):
@@ -121,8 +122,8 @@ class Verification:
         is_other = pc.and_(pc.is_null(batch.column("topic")), pc.is_valid(batch.column("key")))
         is_sound = pc.is_null(batch.column("decode_error"))
         is_data = pc.and_(is_sound, pc.invert(batch.column("is_control")))
-        others = batch.filter(pc.and_(is_other, is_data))
         names = ("log_offset", "append_ts", "batch_base_offset", "key", "value")
+        others = batch.select(names).filter(pc.and_(is_other, is_data))
         for log_offset, at_ms, base_offset, key, value in rows_of(others, *names):
             place = _Place(log_offset, at_ms)
             yield from self._record(decode(key, value), place, base_offset)
@@ -200,7 +201,7 @@ class Verification:
         is_live = pc.equal(batch.column("actor"), "member")
         strange = pc.and_(is_live, pc.is_null(batch.column("owner_member_id")))
         names = ("log_offset", "append_ts", "group_id", "topic", "partition")
-        for log_offset, at_ms, *unowned in rows_of(batch.filter(strange), *names):
+        for log_offset, at_ms, *unowned in rows_of(batch.select(names).filter(strange), *names):
             group_id, topic, partition = unowned
             if group_id in self._generations and tuple(unowned) not in self._unowned:
                 self._unowned.add((group_id, topic, partition))
@@ -234,6 +235,22 @@ def compare_offsets(
             detail = f"{topic}-{partition}: replay has {ours}, the coordinator {theirs}"
             place = _Place(log_offset, at_ms)
             yield _row(Invariant.STATE_EQUALS_ANSWER, place, group_id, detail)
+
+
+def compare_members(
+    replayed: frozenset[str],
+    answered: frozenset[str],
+    *,
+    group_id: str,
+    log_offset: int,
+    at_ms: int,
+) -> Iterator[dict[str, Any]]:
+    """A row, if replay and a live DescribeGroups do not agree on who is in a group."""
+    if replayed != answered:
+        ours, theirs = (sorted(ids) for ids in (replayed - answered, answered - replayed))
+        detail = f"members only in replay: {ours}, only at the coordinator: {theirs}"
+        place = _Place(log_offset, at_ms)
+        yield _row(Invariant.STATE_EQUALS_ANSWER, place, group_id, detail)
 
 
 def _assignment_problems(

@@ -16,7 +16,7 @@ DAY_MS = 24 * 3_600_000
 class Limits(NamedTuple):
     """From where on something is worth a finding."""
 
-    storm_generations: int = 5  # more than these
+    storm_rebalances: int = 5  # more than these
     storm_ms: int = 600_000
     flapping_sessions: int = 3  # at least
     flapping_ms: int = 600_000

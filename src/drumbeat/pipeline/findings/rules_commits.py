@@ -16,6 +16,16 @@ from drumbeat.pipeline.findings.rule import Limits, Now, place_of, rows_of
 _CONTROL_CHARACTERS: Final = r"[\x00-\x08\x0b\x0c\x0e-\x1f]"
 _SHOWN_MAX: Final = 5
 _ADMIN: Final = "admin_or_simple"
+_REWIND: Final = (
+    "group_id",
+    "topic",
+    "partition",
+    "visible_at",
+    "committed_offset",
+    "prev_offset",
+    "interval_ms",
+    "actor",
+)
 
 
 class _Rewind(NamedTuple):
@@ -43,10 +53,10 @@ class WentBack:
             for group_id, append_ts in rows_of(batch, "group_id", "append_ts"):
                 self._generations[group_id].append(append_ts)
             return
-        back = batch.filter(pc.equal(batch.column("direction"), "rewind"))
-        names = ("group_id", "topic", "partition", "visible_at", "committed_offset")
-        rows = rows_of(back, *names, "prev_offset", "interval_ms", "actor")
-        self._rewinds += map(_Rewind._make, rows)
+        is_back = pc.equal(batch.column("direction"), "rewind")
+        self._rewinds += map(
+            _Rewind._make, rows_of(batch.select(_REWIND).filter(is_back), *_REWIND)
+        )
 
     def findings(self, now: Now) -> Iterator[Finding]:
         resets: list[_Rewind] = []
@@ -121,9 +131,10 @@ class CommitHog:
     def feed(self, _table: str, batch: pa.RecordBatch) -> None:
         if not len(batch):
             return
-        self._commits += _counted(batch)
+        group_ids = batch.column("group_id")
+        self._commits += _counted(group_ids)
         is_noop = pc.equal(batch.column("direction"), "noop")
-        self._noops += _counted(batch.filter(is_noop))
+        self._noops += _counted(group_ids.filter(is_noop))
         low, high = pc.min_max(batch.column("append_ts")).as_py().values()
         self._span = (low, high) if self._span is None else (self._span[0], high)
 
@@ -142,8 +153,8 @@ class CommitHog:
             yield Finding(Kind.COMMIT_HOG, group_id, group_id, *self._span, evidence)
 
 
-def _counted(batch: pa.RecordBatch) -> Counter[str]:
-    counts = pc.value_counts(batch.column("group_id"))
+def _counted(group_ids: pa.Array) -> Counter[str]:
+    counts = pc.value_counts(group_ids)
     return Counter({each["values"]: each["counts"] for each in counts.to_pylist()})
 
 
@@ -155,13 +166,19 @@ class BadMetadata:
         self._found: dict[str, Finding] = {}
 
     def feed(self, _table: str, batch: pa.RecordBatch) -> None:
-        metadata = batch.column("metadata")
-        size = pc.binary_length(metadata.cast(pa.binary()))
-        is_long = pc.greater(size, self._bytes_max)
-        is_odd = pc.match_substring_regex(metadata, _CONTROL_CHARACTERS)
-        bad = batch.filter(pc.or_kleene(is_long, is_odd))
-        for group_id, append_ts, text in rows_of(bad, "group_id", "append_ts", "metadata"):
+        metadata = batch.column("metadata").dictionary_encode()  # most are empty
+        is_bad = self._are_bad(metadata.dictionary)
+        if not pc.any(is_bad).as_py():
+            return
+        names = ("group_id", "append_ts", "metadata")
+        bad = batch.select(names).filter(is_bad.take(metadata.indices))
+        for group_id, append_ts, text in rows_of(bad, *names):
             self._add(group_id, append_ts, text)
+
+    def _are_bad(self, metadata: pa.Array) -> pa.Array:
+        size = pc.binary_length(metadata.cast(pa.binary()))
+        is_odd = pc.match_substring_regex(metadata, _CONTROL_CHARACTERS)
+        return pc.or_kleene(pc.greater(size, self._bytes_max), is_odd)
 
     def _add(self, group_id: str, at_ms: int, text: str) -> None:
         before = self._found.get(group_id)

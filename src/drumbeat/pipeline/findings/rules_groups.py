@@ -13,6 +13,7 @@ from drumbeat.pipeline.findings.kinds import Finding, Kind
 from drumbeat.pipeline.findings.rule import Limits, Now, rows_of
 
 _EMPTY: Final = "Empty"
+_STANDING: Final = pa.array(["commit", "txn_commit", "tombstone"])  # what readers see
 
 
 def crowded(times: list[int], count: int, within_ms: int) -> Iterator[tuple[int, int, int]]:
@@ -31,10 +32,10 @@ def crowded(times: list[int], count: int, within_ms: int) -> Iterator[tuple[int,
         yield times[first], times[last], last - first + 1
 
 
-class Generations:
-    """Storms and failed rebalances."""
+class Rebalances:
+    """Storms of rebalances, and those that failed."""
 
-    tables: ClassVar = frozenset({"group_generations"})
+    tables: ClassVar = frozenset({"rebalances"})
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -42,23 +43,37 @@ class Generations:
         self._failed: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
 
     def feed(self, _table: str, batch: pa.RecordBatch) -> None:
-        for group_id, append_ts, skipped in rows_of(batch, "group_id", "append_ts", "skipped"):
-            self._times[group_id].append(append_ts)
-            if skipped:
-                self._failed[group_id].append((append_ts, skipped))
+        for group_id, end_ts, failed in rows_of(batch, "group_id", "end_ts", "failed_attempts"):
+            self._times[group_id].append(end_ts)
+            if failed:
+                self._failed[group_id].append((end_ts, failed))
 
     def findings(self, _now: Now) -> Iterator[Finding]:
         limits = self._limits
         for group_id, times in self._times.items():
-            storms = crowded(times, limits.storm_generations + 1, limits.storm_ms)
+            storms = crowded(times, limits.storm_rebalances + 1, limits.storm_ms)
             for from_ts, to_ts, count in storms:
-                evidence = {"generations": count, "seconds": (to_ts - from_ts) / 1_000}
+                evidence = {"rebalances": count, "seconds": (to_ts - from_ts) / 1_000}
                 yield Finding(Kind.REBALANCE_STORM, group_id, group_id, from_ts, to_ts, evidence)
         for group_id, failed in self._failed.items():
-            count = sum(skipped for _, skipped in failed)
+            count = sum(attempts for _, attempts in failed)
             span = (failed[0][0], failed[-1][0])
             evidence = {"failed": count}
             yield Finding(Kind.FAILED_REBALANCES, group_id, group_id, *span, evidence)
+
+
+class _Client(NamedTuple):
+    """What stays when a consumer comes back as another member."""
+
+    group_id: str
+    client_id: str
+    client_host: str
+    group_instance_id: str | None
+
+
+class _Session(NamedTuple):
+    joined_at: int
+    is_over: bool
 
 
 class Flapping:
@@ -68,27 +83,36 @@ class Flapping:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._joins: defaultdict[tuple[str, str, str], dict[str, int]] = defaultdict(dict)
+        self._sessions: defaultdict[_Client, dict[str, _Session]] = defaultdict(dict)
 
     def feed(self, _table: str, batch: pa.RecordBatch) -> None:
-        names = ("group_id", "client_id", "client_host", "member_id", "joined_at")
-        for group_id, client_id, host, member_id, joined_at in rows_of(batch, *names):
-            self._joins[group_id, client_id, host][member_id] = joined_at
+        for *client, member_id, joined_at, left_at in rows_of(
+            batch, *_Client._fields, "member_id", "joined_at", "left_at"
+        ):
+            sessions = self._sessions[_Client(*client)]
+            sessions[member_id] = _Session(joined_at, left_at is not None)
 
     def findings(self, _now: Now) -> Iterator[Finding]:
         limits = self._limits
-        for (group_id, client_id, host), joins in self._joins.items():
-            times = _separate(list(joins.values()))
+        for client, sessions in self._sessions.items():
+            times = _separate(list(sessions.values()))
             flaps = crowded(times, limits.flapping_sessions, limits.flapping_ms)
             for from_ts, to_ts, count in flaps:
-                evidence = {"sessions": count, "client_id": client_id, "client_host": host}
-                subject = f"{group_id}: {client_id} at {host}"
-                yield Finding(Kind.FLAPPING_MEMBER, group_id, subject, from_ts, to_ts, evidence)
+                evidence = {"sessions": count, **client._asdict()}
+                del evidence["group_id"]
+                subject = f"{client.group_id}: {client.client_id} at {client.client_host}"
+                span = (from_ts, to_ts)
+                yield Finding(Kind.FLAPPING_MEMBER, client.group_id, subject, *span, evidence)
 
 
-def _separate(joins: list[int]) -> list[int]:
-    """Several members of one client that join together are a crowd and not a flap."""
-    return sorted(set(joins))
+def _separate(sessions: list[_Session]) -> list[int]:
+    """When sessions began that are over, and the newest of those that are not.
+
+    Several members of one client that join together, or that stay, are a crowd and not a flap.
+    """
+    over = {session.joined_at for session in sessions if session.is_over}
+    lasting = [session.joined_at for session in sessions if not session.is_over]
+    return sorted({*over, *([max(lasting)] if lasting else [])})
 
 
 class _Life(NamedTuple):
@@ -136,6 +160,7 @@ class Lives:
 
     def _commits(self, batch: pa.RecordBatch) -> None:
         table = pa.table(batch)
+        table = table.filter(pc.is_in(table["kind"], _STANDING))
         is_standing = pc.is_valid(table["committed_offset"])
         grouped = table.append_column("is_standing", is_standing)
         places = grouped.group_by(["group_id", "topic", "partition"], use_threads=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 import pyarrow as pa
 
@@ -29,7 +29,7 @@ class StandsStill:
     tables: ClassVar = frozenset({"lag_status"})
 
     def __init__(self, _limits: Limits) -> None:
-        self._spells = {status.value: Spell(kind) for status, kind in _KINDS.items()}
+        self._spells = {status.name: Spell(kind) for status, kind in _KINDS.items()}
 
     def feed(self, _table: str, batch: pa.RecordBatch) -> None:
         for *place, status, from_ts, to_ts, evidence in rows_of(batch, *_STATUS_COLUMNS):
@@ -68,25 +68,51 @@ class LosesRecords:
         return self._spell.findings()
 
 
+class _Standing(NamedTuple):
+    committed: int | None
+    since_ms: int  # at the latest
+
+
 class AheadOfEnd:
-    """Only ends that were sampled are evidence: an estimate may be too low."""
+    """Only ends that were sampled are evidence: an estimate may be too low.
+
+    One that was sampled later is, too, because a partition's end does not go back.
+    """
 
     tables: ClassVar = frozenset({"lag_points"})
 
     def __init__(self, _limits: Limits) -> None:
         self._spell = Spell(Kind.COMMIT_AHEAD_OF_LEO)
+        self._standing: dict[tuple[str, str, int], _Standing] = {}
 
     def feed(self, _table: str, batch: pa.RecordBatch) -> None:
         names = ("group_id", "topic", "partition", "bucket_ts", "committed", "hw", "lag_method")
         for group_id, topic, partition, at_ms, committed, end, method in rows_of(batch, *names):
-            if method != SAMPLED:
-                continue
-            is_ahead = committed is not None and committed > end
-            evidence = {"committed": committed, "end": end} if is_ahead else None
-            self._spell.saw((group_id, topic, partition), (at_ms, at_ms), evidence)
+            place = (group_id, topic, partition)
+            known = self._standing.get(place)
+            if known is None or known.committed != committed:
+                self._standing[place] = _Standing(committed, at_ms)
+            if method == SAMPLED:
+                self._spell.saw(place, (at_ms, at_ms), _ahead(committed, end))
 
-    def findings(self, _now: Now) -> Iterator[Finding]:
-        return self._spell.findings()
+    def findings(self, now: Now) -> Iterator[Finding]:
+        seen = list(self._spell.findings())
+        yield from seen
+        subjects = {finding.subject for finding in seen}
+        for place, (committed, since_ms) in self._standing.items():
+            newest, subject = now.watermarks[place[1:]].newest, place_of(*place)
+            if newest is None or newest.sampled_at < since_ms or subject in subjects:
+                continue
+            if (evidence := _ahead(committed, newest.high_watermark)) is not None:
+                span = (since_ms, newest.sampled_at)
+                yield Finding(Kind.COMMIT_AHEAD_OF_LEO, place[0], subject, *span, evidence)
+
+
+def _ahead(committed: int | None, end: int) -> dict[str, int] | None:
+    """Evidence, if there is any."""
+    if committed is None or committed <= end:
+        return None
+    return {"committed": committed, "end": end}
 
 
 class TopicRecreated:

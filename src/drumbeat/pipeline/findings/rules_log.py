@@ -71,8 +71,10 @@ class DecodeErrors:
         self._found: dict[tuple[int | None, str], _Unreadable] = {}
 
     def feed(self, _table: str, batch: pa.RecordBatch) -> None:
-        bad = batch.filter(pc.is_valid(batch.column("decode_error")))
+        if batch.column("decode_error").null_count == len(batch):
+            return
         names = ("key_type", "decode_error", "log_offset", "append_ts")
+        bad = batch.select(names).filter(pc.is_valid(batch.column("decode_error")))
         for key_type, problem, offset, at_ms in rows_of(bad, *names):
             before = self._found.get((key_type, problem))
             first = (offset, at_ms) if before is None else (before.first_offset, before.first_ts)

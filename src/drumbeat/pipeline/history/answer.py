@@ -96,14 +96,16 @@ def write_table(answer: Answer, out: IO[str], limit: int = TABLE_ROWS) -> None:
 
 def _write_rich_table(answer: Answer, out: IO[str]) -> None:
     """As wide as it must be: a line that the terminal wraps is better than a number cut short."""
-    table = _rich_table(answer)
+    folded = rich_table(answer)
+    for column in folded.columns:
+        column.max_width = column.min_width  # also a word that is longer, such as a member id
     console = Console(file=out, highlight=False)
-    needed = Measurement.get(console, console.options.update(width=_WIDTH_MAX), table).minimum
+    needed = Measurement.get(console, console.options.update(width=_WIDTH_MAX), folded).minimum
     console.width = max(console.width, needed)
-    console.print(table, crop=False)
+    console.print(rich_table(answer), crop=False)
 
 
-def _rich_table(answer: Answer) -> Table:
+def rich_table(answer: Answer) -> Table:
     """Columns that say nothing are left out; long texts are folded."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
     columns = list(zip(*answer.readable(), strict=True))

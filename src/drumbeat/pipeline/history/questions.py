@@ -85,17 +85,25 @@ WITH generations AS (
 ), problems AS (
     SELECT cluster_id, group_id, count(*) AS findings
     FROM findings WHERE from_ts <= $at AND {mine} GROUP BY ALL
+), places AS (
+    SELECT cluster_id, group_id, arg_max(kind, log_offset) AS kind
+    FROM offset_commits WHERE append_ts <= $at AND kind <> 'txn_aborted' AND {mine}
+    GROUP BY cluster_id, group_id, topic, partition
+), offsets AS (
+    SELECT cluster_id, group_id, bool_or(kind <> 'tombstone') AS has_offsets
+    FROM places GROUP BY ALL
 ), known AS (
-    SELECT cluster_id, group_id FROM generations UNION SELECT cluster_id, group_id FROM commits
+    SELECT cluster_id, group_id FROM generations UNION SELECT cluster_id, group_id FROM offsets
 )
 SELECT cluster_id, group_id, coalesce(group_type, 'simple') AS type,
-    coalesce(state, 'Empty') AS state, generation,
+    coalesce(state, CASE WHEN has_offsets THEN 'Empty' ELSE 'Dead' END) AS state, generation,
     CASE state WHEN 'Dead' THEN 0 ELSE coalesce(n_members, 0) END AS members,
     coalesce(commits, 0) AS commits, last_commit, lag,
     coalesce(rebalances, 0) AS rebalances, coalesce(findings, 0) AS findings
 FROM known
     LEFT JOIN generations USING (cluster_id, group_id)
     LEFT JOIN commits USING (cluster_id, group_id)
+    LEFT JOIN offsets USING (cluster_id, group_id)
     LEFT JOIN lags USING (cluster_id, group_id)
     LEFT JOIN moves USING (cluster_id, group_id)
     LEFT JOIN problems USING (cluster_id, group_id)
@@ -110,7 +118,8 @@ REBALANCES_OF_GROUPS: Final = Question(
 SELECT end_ts AS at, group_id, from_generation, to_generation, duration_ms, duration_method,
     cause, cause_confidence AS confidence, cause_source AS source, client_reason,
     len(joined) AS joined, len("left") AS "left", len(restarted) AS restarted, stayed,
-    partitions_moved AS moved, stickiness, failed_attempts AS failed, complete
+    partitions_moved AS moved, stickiness, commit_gap_ms, records_delayed,
+    failed_attempts AS failed, complete
 FROM rebalances WHERE end_ts <= $at AND {mine}
 ORDER BY end_ts, cluster_id, log_partition, log_offset
 """,

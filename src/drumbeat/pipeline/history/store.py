@@ -31,6 +31,13 @@ _NO_EXTENSIONS: Final[
     "autoload_known_extensions": False,
 }
 
+# What one log partition does not know: the job derives each on its own.
+_COMPUTED: Final = {
+    GROUP_ACTIVITY_DAILY.name: (
+        "bytes / greatest(sum(bytes) OVER (PARTITION BY cluster_id, day), 1) AS share_of_topic",
+    )
+}
+
 
 class History:
     """Of one manifest: a job that publishes the next one meanwhile changes no answer."""
@@ -101,11 +108,16 @@ class History:
         for table in TABLES.values():
             files = self.manifest.files(table.name)
             if files:
-                view = f"SELECT * FROM {files_sql(self.paths(files))}"
-                with self._explained():
-                    self._database.execute(f"CREATE VIEW {table.name} AS {view}")
+                self._create_view(table, files_sql(self.paths(files)))
             elif self.is_derived(table):
-                self._database.register(table.name, table.arrow_schema.empty_table())
+                no_rows = f"no_{table.name}"
+                self._database.register(no_rows, table.arrow_schema.empty_table())
+                self._create_view(table, no_rows)
+
+    def _create_view(self, table: Table, rows: str) -> None:
+        columns = ", ".join(("*", *_COMPUTED.get(table.name, ())))
+        with self._explained():
+            self._database.execute(f"CREATE VIEW {table.name} AS SELECT {columns} FROM {rows}")
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

@@ -1,15 +1,18 @@
-"""Burrow's evaluation of a consumer, rule for rule, so that its alerts can be compared with ours.
+"""Burrow's evaluation of consumers, rule for rule, so that its alerts can be compared with ours.
 
 Its known weaknesses are kept: it takes the end offset that was last polled, whenever that was,
-and it looks at a fixed number of commits. `drumbeat.pipeline.lag.status` does better.
+and it looks at a fixed number of commits. `drumbeat.pipeline.lag.status` does better. Every rule
+looks at many evaluations at a time and says for each whether it holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from enum import IntEnum
-from itertools import pairwise
 from typing import Final, NamedTuple
+
+import numpy as np
+
+from drumbeat.pipeline.tables.builder import NONE, Bools, Ints
 
 INTERVALS: Final = 10  # commits kept per partition, and polled end offsets
 
@@ -26,19 +29,40 @@ class BurrowStatus(IntEnum):
     REWIND = 6
 
 
-class Commit(NamedTuple):
-    committed_offset: int
-    at_ms: int
-    lag: int | None  # when it was made; None if no end offset was known then
+class Commits(NamedTuple):
+    """The newest commits at evaluations: a row for each, oldest first.
+
+    Rows are as wide as a window; where there were fewer commits, the first columns are empty.
+    """
+
+    offsets: Ints
+    times: Ints
+    lags: Ints  # when they were made; NONE if no end offset was known then
+    counts: Ints  # one per row: how many there are
+
+    @property
+    def are_there(self) -> Bools:
+        width = self.offsets.shape[1]
+        are_there: Bools = np.arange(width) >= width - self.counts[:, np.newaxis]
+        return are_there
+
+    @property
+    def last_offsets(self) -> Ints:
+        return self.offsets[:, -1]
+
+    @property
+    def last_times(self) -> Ints:
+        return self.times[:, -1]
 
 
-class Window(NamedTuple):
-    """What Burrow knows about one partition of a group; commits oldest first, at least one."""
+class Windows(NamedTuple):
+    """What Burrow knows about partitions of groups."""
 
-    commits: Sequence[Commit]
-    polled_ends: Sequence[int]
-    current_lag: int
-    now_ms: int
+    commits: Commits
+    polled_ends: Ints  # a row each, as wide as a window, empty columns first
+    poll_counts: Ints
+    current_lags: Ints
+    now_ms: Ints
 
 
 class Thresholds(NamedTuple):
@@ -47,95 +71,92 @@ class Thresholds(NamedTuple):
     minimum_complete: float = 0.0
 
 
-class PartitionEvaluation(NamedTuple):
-    status: BurrowStatus
-    complete: float
-    current_lag: int
-
-
-class GroupEvaluation(NamedTuple):
-    status: BurrowStatus
-    complete: float
-    total_lag: int
-
-
 DEFAULT: Final = Thresholds()
 
 
-def evaluate_group(partitions: Sequence[PartitionEvaluation]) -> GroupEvaluation:
-    worst = max((each.status for each in partitions), default=BurrowStatus.OK)
-    full = sum(each.complete == 1.0 for each in partitions)
-    return GroupEvaluation(
-        status=min(worst, BurrowStatus.ERR),
-        complete=full / len(partitions) if partitions else 0.0,
-        total_lag=sum(each.current_lag for each in partitions),
+def evaluate(windows: Windows, thresholds: Thresholds = DEFAULT) -> Ints:
+    """The status of each; OK without a judgement where there are too few commits for one."""
+    counts = windows.commits.counts
+    is_complete = np.minimum(1.0, counts / thresholds.intervals) >= thresholds.minimum_complete
+    is_judged = is_complete & (counts > 0)
+    return np.where(is_judged, status_of(windows, thresholds.allowed_lag), BurrowStatus.OK)
+
+
+def group_status(statuses: Ints) -> BurrowStatus:
+    """That of a group, given those of its partitions."""
+    worst = int(statuses.max(initial=BurrowStatus.OK))
+    return BurrowStatus(min(worst, BurrowStatus.ERR))
+
+
+def status_of(windows: Windows, allowed_lag: int = 0) -> Ints:
+    commits = windows.commits
+    rules = (
+        (windows.current_lags <= allowed_lag, BurrowStatus.OK),
+        (has_stopped(windows) & ~was_recently_at_end(windows), BurrowStatus.STOP),
+        (is_rewound(commits), BurrowStatus.REWIND),
+        (~is_lag_always_above(commits, allowed_lag), BurrowStatus.OK),
+        (is_stalled(commits), BurrowStatus.STALL),
+        (is_lag_never_falling(commits), BurrowStatus.WARN),
     )
+    holds, statuses = zip(*rules, strict=True)
+    return np.select(holds, [np.int64(status) for status in statuses], np.int64(BurrowStatus.OK))
 
 
-def evaluate_partition(window: Window, thresholds: Thresholds = DEFAULT) -> PartitionEvaluation:
-    complete = min(1.0, len(window.commits) / thresholds.intervals)
-    status = BurrowStatus.OK
-    if window.commits and complete >= thresholds.minimum_complete:
-        status = status_of(window, thresholds.allowed_lag)
-    return PartitionEvaluation(status, complete, window.current_lag)
-
-
-def status_of(window: Window, allowed_lag: int = 0) -> BurrowStatus:
-    if window.current_lag <= allowed_lag:
-        return BurrowStatus.OK
-    if has_stopped(window) and not was_recently_at_end(window):
-        return BurrowStatus.STOP
-    if is_rewound(window.commits):
-        return BurrowStatus.REWIND
-    if not is_lag_always_above(window.commits, allowed_lag):
-        return BurrowStatus.OK
-    found = (status for rule, status in _LAG_RULES if rule(window.commits))
-    return next(found, BurrowStatus.OK)
-
-
-def is_lag_always_above(commits: Sequence[Commit], allowed_lag: int) -> bool:
+def is_lag_always_above(commits: Commits, allowed_lag: int) -> Bools:
     """Rule 1: a consumer that was at the end once in the window is well."""
-    return all(commit.lag is None or commit.lag > allowed_lag for commit in commits)
+    is_low = (commits.lags != NONE) & (commits.lags <= allowed_lag)
+    is_above: Bools = ~(is_low & commits.are_there).any(axis=1)
+    return is_above
 
 
-def rewind_index(commits: Sequence[Commit]) -> int:
+def rewind_index(commits: Commits) -> Ints:
     """Rule 2: the first commit below the one before; -1 if there is none."""
-    offsets = [commit.committed_offset for commit in commits]
-    return next((at for at in range(1, len(offsets)) if offsets[at] < offsets[at - 1]), -1)
+    is_back = commits.offsets[:, 1:] < commits.offsets[:, :-1]
+    is_back &= commits.are_there[:, :-1]
+    first = commits.offsets.shape[1] - commits.counts
+    return np.where(is_back.any(axis=1), is_back.argmax(axis=1) + 1 - first, -1)
 
 
-def is_rewound(commits: Sequence[Commit]) -> bool:
+def is_rewound(commits: Commits) -> Bools:
     """Whether the consumer went back and has not come to where it was since."""
-    at = rewind_index(commits)
-    if at < 0:
-        return False
-    before = commits[at - 1].committed_offset
-    return all(commit.committed_offset < before for commit in commits[at:])
+    index = rewind_index(commits)
+    width = commits.offsets.shape[1]
+    column = index + width - commits.counts
+    before = np.take_along_axis(commits.offsets, np.maximum(column - 1, 0)[:, np.newaxis], axis=1)
+    is_later = np.arange(width) >= column[:, np.newaxis]
+    stays_back: Bools = (~is_later | (commits.offsets < before)).all(axis=1)
+    return stays_back & (index >= 0)
 
 
-def has_stopped(window: Window) -> bool:
+def has_stopped(windows: Windows) -> Bools:
     """Rule 3: silent for longer than all commits of the window took."""
-    first_ms, last_ms = window.commits[0].at_ms, window.commits[-1].at_ms
-    return window.now_ms - last_ms > last_ms - first_ms
+    commits = windows.commits
+    first = np.minimum(commits.times.shape[1] - commits.counts, commits.times.shape[1] - 1)
+    first_ms = np.take_along_axis(commits.times, first[:, np.newaxis], axis=1)[:, 0]
+    return windows.now_ms - commits.last_times > commits.last_times - first_ms
 
 
-def was_recently_at_end(window: Window) -> bool:
-    last_offset = window.commits[-1].committed_offset
-    return any(end <= last_offset for end in window.polled_ends)
+def was_recently_at_end(windows: Windows) -> Bools:
+    width = windows.polled_ends.shape[1]
+    was_polled = np.arange(width) >= width - windows.poll_counts[:, np.newaxis]
+    is_reached = windows.polled_ends <= windows.commits.last_offsets[:, np.newaxis]
+    was_at_end: Bools = (was_polled & is_reached).any(axis=1)
+    return was_at_end
 
 
-def is_stalled(commits: Sequence[Commit]) -> bool:
+def is_stalled(commits: Commits) -> Bools:
     """Rule 4: commits, but always the same offset."""
-    return len({commit.committed_offset for commit in commits}) == 1
+    is_other = commits.offsets != commits.last_offsets[:, np.newaxis]
+    is_same: Bools = ~(is_other & commits.are_there).any(axis=1)
+    return is_same & (commits.counts > 0)
 
 
-def is_lag_never_falling(commits: Sequence[Commit]) -> bool:
+def is_lag_never_falling(commits: Commits) -> Bools:
     """Rule 5: moves, but not faster than the partition grows."""
-    lags = [commit.lag for commit in commits if commit.lag is not None]
-    return all(later >= earlier for earlier, later in pairwise(lags))
-
-
-_LAG_RULES: Final[tuple[tuple[Callable[[Sequence[Commit]], bool], BurrowStatus], ...]] = (
-    (is_stalled, BurrowStatus.STALL),
-    (is_lag_never_falling, BurrowStatus.WARN),
-)
+    is_known = commits.are_there & (commits.lags != NONE)
+    columns = np.where(is_known, np.arange(is_known.shape[1]), NONE)
+    known_before = np.maximum.accumulate(columns, axis=1)[:, :-1]
+    before = np.take_along_axis(commits.lags, np.maximum(known_before, 0), axis=1)
+    is_less = (commits.lags[:, 1:] < before) & is_known[:, 1:] & (known_before != NONE)
+    never_falls: Bools = ~is_less.any(axis=1)
+    return never_falls

@@ -1,83 +1,87 @@
-"""The numbers of a lag point: lag in records and in seconds, its change, and what it risks."""
+"""The numbers of lag points: lag in records and in seconds, its change, and what it risks.
+
+All of them for many points at a time. What is unknown is NONE, or NaN where it is not a count.
+"""
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from drumbeat.pipeline.lag.watermarks import NONE, ZERO, End, WatermarkSeries
+import numpy as np
+
+from drumbeat.pipeline.lag.samples import Appended, Ends, Floats, Method, Samples
+from drumbeat.pipeline.tables.builder import NONE, Bools, Ints
 
 VELOCITY_DEAD_BAND: Final = 1.0  # records per second: slower change is noise
 ETA_LAG_MIN: Final = 100  # for less, an estimate says nothing
 
 
-class Lag(NamedTuple):
-    records: int
-    is_clamped: bool
-    error_bound: int | None
+class Lags(NamedTuple):
+    records: Ints
+    are_clamped: Bools
+    error_bounds: Ints
 
 
 class LagSeconds(NamedTuple):
-    seconds: float | None
-    method: str
+    seconds: Floats
+    methods: Ints
 
 
-class Trend(NamedTuple):
-    """Change since the point before; None where there is none."""
+class Trends(NamedTuple):
+    """Change since the points before; NaN where there is none."""
 
-    consume_rate: float | None = None
-    produce_rate: float | None = None
-    velocity: float | None = None
-    eta_s: float | None = None
-
-
-class Place(NamedTuple):
-    """Where group and partition stood at a time."""
-
-    at_ms: int
-    committed: int
-    end: int
-    lag: int
+    consume_rates: Floats
+    produce_rates: Floats
+    velocities: Floats
+    etas_s: Floats
 
 
-def lag_of(committed: int, end: End) -> Lag:
+class Places(NamedTuple):
+    """Where groups and partitions stood at a time, which is NONE if that is unknown."""
+
+    times: Ints
+    committed: Ints
+    ends: Ints
+    lags: Ints
+
+
+def lags_of(committed: Ints, ends: Ends) -> Lags:
     """What is left to consume. Records that are deleted are not; nor is there less than nothing:
     a commit beyond the estimated end shows how wrong the estimate is."""
-    first_unconsumed = max(committed, end.log_start)
-    missing = end.offset - first_unconsumed
-    bound = end.error_bound
-    if missing < 0:
-        bound = -missing if bound is None else max(bound, -missing)
-    return Lag(max(missing, 0), committed < end.log_start, bound)
+    missing = ends.offsets - np.maximum(committed, ends.log_starts)
+    bounds = np.where(missing < 0, np.maximum(ends.error_bounds, -missing), ends.error_bounds)
+    return Lags(np.maximum(missing, 0), committed < ends.log_starts, bounds)
 
 
-def lag_seconds(series: WatermarkSeries, first_unconsumed: int, lag: int, at_ms: int) -> LagSeconds:
-    """The age of the first record that is not consumed."""
-    if lag == 0:
-        return LagSeconds(0.0, ZERO)
-    appended = series.appended(first_unconsumed, at_ms)
-    if appended is None:
-        return LagSeconds(None, NONE)
-    return LagSeconds(max(at_ms - appended.at_ms, 0) / 1_000, appended.method)
+def lag_seconds(
+    samples: Samples, series: Ints, first_unconsumed: Ints, lags: Ints, at_ms: Ints
+) -> LagSeconds:
+    """The age of the first records that are not consumed."""
+    appended: Appended = samples.appended(series, first_unconsumed, at_ms)
+    seconds = np.maximum(at_ms - appended.times, 0) / 1_000
+    seconds[appended.methods == Method.NONE] = np.nan
+    is_at_end = lags == 0
+    methods = np.where(is_at_end, Method.ZERO, appended.methods)
+    return LagSeconds(np.where(is_at_end, 0.0, seconds), methods)
 
 
-def trend(before: Place | None, now: Place) -> Trend:
-    if before is None or now.at_ms <= before.at_ms:
-        return Trend()
-    seconds = (now.at_ms - before.at_ms) / 1_000
-    velocity = (now.lag - before.lag) / seconds
-    if abs(velocity) < VELOCITY_DEAD_BAND:
-        velocity = 0.0
-    return Trend(
-        consume_rate=(now.committed - before.committed) / seconds,
-        produce_rate=(now.end - before.end) / seconds,
-        velocity=velocity,
-        eta_s=now.lag / -velocity if velocity < 0 and now.lag >= ETA_LAG_MIN else None,
+def trends(before: Places, now: Places) -> Trends:
+    passed_ms = now.times - before.times
+    is_known = (before.times != NONE) & (now.times != NONE) & (passed_ms > 0)
+    seconds = np.where(is_known, passed_ms / 1_000, np.nan)
+    velocities = (now.lags - before.lags) / seconds
+    velocities[np.abs(velocities) < VELOCITY_DEAD_BAND] = 0.0
+    is_shrinking = (velocities < 0) & (now.lags >= ETA_LAG_MIN)
+    return Trends(
+        consume_rates=(now.committed - before.committed) / seconds,
+        produce_rates=(now.ends - before.ends) / seconds,
+        velocities=velocities,
+        etas_s=now.lags / np.where(is_shrinking, -velocities, np.nan),
     )
 
 
-def retention_pct(lag: Lag, end: End) -> float | None:
-    """How much of what the partition holds is not consumed: at 100 the next deletion loses some."""
-    held = end.offset - end.log_start
-    if held <= 0:
-        return None
-    return min(100.0, 100.0 * lag.records / held)
+def retention_pcts(lags: Lags, ends: Ends) -> Floats:
+    """How much of what partitions hold is not consumed: at 100 the next deletion loses some."""
+    held = ends.offsets - ends.log_starts
+    shares = 100.0 * lags.records / np.where(held > 0, held, np.nan)
+    return np.minimum(100.0, shares)

@@ -96,7 +96,7 @@ ASSIGNMENTS: Final = Table(
         required("member_id", pa.string(), "the owner"),
         required("client_id", pa.string(), "the owner's client id"),
         required("generation", pa.int32(), "in which the ownership began"),
-        required("state", pa.string(), "owned, or pending_revoke: to be given up"),
+        required("state", pa.string(), "owned; pending_revoke: to be given up; shared"),
         required("valid_from", pa.int64(), "in ms"),
         optional("valid_to", pa.int64(), "in ms, exclusive; null while it lasts"),
         COMPLETE,

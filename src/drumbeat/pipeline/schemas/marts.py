@@ -9,6 +9,7 @@ import pyarrow as pa
 from drumbeat.pipeline.schemas.declaration import Table, optional, required
 from drumbeat.pipeline.schemas.shared_columns import (
     COMPLETE,
+    GROUP,
     PARTITION_OF_GROUP,
     PARTITION_OF_LOG,
     PLACE_IN_LOG,
@@ -16,19 +17,26 @@ from drumbeat.pipeline.schemas.shared_columns import (
 
 REBALANCES: Final = Table(
     name="rebalances",
-    question="When did a classic group rebalance, for how long, why, and what did it move?",
+    question="When did a group rebalance, how long, why, what did it move, what did it cost?",
     columns=(
         *PLACE_IN_LOG,
-        required("group_id", pa.string(), "the group"),
+        *GROUP,
         optional("from_generation", pa.int32(), "null for the first that the log has"),
-        required("to_generation", pa.int32(), "the generation that it led to"),
+        required("to_generation", pa.int32(), "the generation, or epoch, that it led to"),
         optional("start_ts", pa.int64(), "when it began, in ms; duration_method says how known"),
-        required("end_ts", pa.int64(), "when the new generation got durable, in ms"),
-        optional("duration_ms", pa.int64(), "an upper bound unless duration_method is event"),
-        optional(
-            "duration_method", pa.string(), "event, last_commit, rebalance_timeout or sync_phase"
+        required(
+            "end_ts",
+            pa.int64(),
+            "classic: when the new generation got durable; else when all members had it, in ms",
         ),
-        optional("sync_ms", pa.int64(), "from the end of the join phase to end_ts"),
+        optional("duration_ms", pa.int64(), "classic: an upper bound unless told by an event"),
+        optional(
+            "duration_method",
+            pa.string(),
+            "classic: event, last_commit, rebalance_timeout or sync_phase; "
+            "else reconciled, or superseded: by the next epoch",
+        ),
+        optional("sync_ms", pa.int64(), "from the end of the join phase, or the target, to end_ts"),
         required("joined", pa.list_(pa.string()), "ids of members that are new"),
         required("left", pa.list_(pa.string()), "ids of members that are gone"),
         required("restarted", pa.list_(pa.string()), "new ids of members that came back as such"),
@@ -41,6 +49,12 @@ REBALANCES: Final = Table(
         required("cause_confidence", pa.float64(), "1 if told by an event"),
         required("cause_source", pa.string(), "event or inferred"),
         optional("client_reason", pa.string(), "in the client's own words, from the event"),
+        optional(
+            "commit_gap_ms",
+            pa.int64(),
+            "from the last commit before it to the first after it; not classic: of what moved",
+        ),
+        optional("records_delayed", pa.int64(), "that the first commits after it account for"),
         COMPLETE,
     ),
 )
@@ -125,7 +139,11 @@ GROUP_ACTIVITY_DAILY: Final = Table(
         required("noop_commits", pa.int64(), "commits of the offset that stood there before"),
         required("tombstones", pa.int64(), "records without a value"),
         required("bytes", pa.int64(), "of keys and values"),
-        required("share_of_topic", pa.float64(), "of all bytes of that day; 0 to 1"),
+        required(
+            "share_of_partition",
+            pa.float64(),
+            "of the day's bytes of the log partition, 0 to 1; history has share_of_topic beside it",
+        ),
         required("rebalances", pa.int64(), "that completed on that day"),
         required("downtime_ms", pa.int64(), "time spent in them, at most"),
         optional("commit_interval_p50_ms", pa.int64(), "per partition, within 2 %"),

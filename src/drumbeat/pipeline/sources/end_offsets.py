@@ -7,8 +7,8 @@ is what this node has: on one of several replicas, that may be less or more than
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 import pyarrow as pa
 
@@ -18,33 +18,22 @@ from drumbeat.log.files import open_for_reading
 from drumbeat.log.names import LOG_SUFFIX, parse_directory_name, parse_segment_name, segment_stem
 from drumbeat.log.port import TopicPartition
 from drumbeat.pipeline.decode.stretches import read_end
-from drumbeat.pipeline.manifest import LogPartition
 from drumbeat.pipeline.schemas import WATERMARKS
-from drumbeat.pipeline.sources.log_folder import OFFSETS_TOPIC, LogFolder
+from drumbeat.pipeline.sources.log_folder import OFFSETS_TOPIC
+from drumbeat.pipeline.sources.offsets_log import LogEnds, OffsetsLog
 
-SAMPLER: Final = "data_directory"
-_NOT_CONSUMED: Final = frozenset({OFFSETS_TOPIC, "__transaction_state"})
-
-
-class LogEnds(NamedTuple):
-    log_start: int
-    log_end: int
+_NOT_CONSUMED: Final = frozenset(
+    {OFFSETS_TOPIC, "__transaction_state", "__share_group_state", "__cluster_metadata"}
+)
 
 
-def topic_ends(data_directory: str) -> dict[TopicPartition, LogEnds]:
+def topic_ends(data_directory: str) -> dict[tuple[str, int], LogEnds]:
     """Of all topics that groups consume. A folder that is no data directory has none."""
     return {
         topic_partition: ends
         for topic_partition, directory in _partitions(data_directory)
         if (ends := log_ends(directory, topic_partition)) is not None
     }
-
-
-def offsets_log_end(folder: LogFolder, source: LogPartition) -> int | None:
-    """Where a partition of the offsets log ends."""
-    directory = folder.directories[source.log_partition]
-    ends = log_ends(directory, TopicPartition(OFFSETS_TOPIC, source.log_partition))
-    return None if ends is None else ends.log_end
 
 
 def log_ends(directory: str, topic_partition: TopicPartition) -> LogEnds | None:
@@ -64,19 +53,21 @@ def log_ends(directory: str, topic_partition: TopicPartition) -> LogEnds | None:
 
 
 def watermark_rows(
-    cluster_id: str, ends: dict[TopicPartition, LogEnds], sampled_at: int
+    log: OffsetsLog, ends: Mapping[tuple[str, int], LogEnds], sampled_at: int
 ) -> pa.RecordBatch:
+    """One sample."""
     rows = [
         {
-            "cluster_id": cluster_id,
+            "cluster_id": log.cluster_id,
             "topic": topic,
             "partition": partition,
             "sampled_at": sampled_at,
             "log_start": log_start,
+            "lso": lso,
             "high_watermark": log_end,
-            "source": SAMPLER,
+            "source": log.sampler,
         }
-        for (topic, partition), (log_start, log_end) in sorted(ends.items())
+        for (topic, partition), (log_start, log_end, lso) in sorted(ends.items())
     ]
     return pa.RecordBatch.from_pylist(rows, schema=WATERMARKS.arrow_schema)
 

@@ -1,4 +1,4 @@
-"""The topic `__group_events` in a data directory: its new records as rows of `group_events`.
+"""The topic `__group_events`: its new records as rows of `group_events`.
 
 Events are told, never needed: where a segment is damaged, or a record is none of the coordinator's,
 the tables do without, and causes are inferred instead.
@@ -11,13 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from drumbeat.log.names import directory_name, parse_directory_name
-from drumbeat.log.port import TopicPartition
+from drumbeat.log.names import parse_directory_name
+from drumbeat.pipeline.decode.arena import Arena
 from drumbeat.pipeline.decode.errors import SegmentGone
+from drumbeat.pipeline.decode.headers import Batches
 from drumbeat.pipeline.decode.listing import SegmentFile, open_segment, segments_of
-from drumbeat.pipeline.decode.stretches import Stretch, read_stretches
+from drumbeat.pipeline.decode.stretches import read_stretches
 from drumbeat.pipeline.manifest import DataFile, LogPartition
 from drumbeat.pipeline.schemas import GROUP_EVENTS
+from drumbeat.pipeline.sources.offsets_log import EventReader
 from drumbeat.pipeline.table_files import DiskFull, table_files
 from drumbeat.pipeline.tables.group_events import is_event, read_group_events
 from drumbeat.pipeline.warehouse import StagedFile
@@ -33,9 +35,12 @@ class EventsTask:
     """One partition of the topic, from an offset on."""
 
     source: LogPartition
-    directory: str
+    reader: EventReader
     start_offset: int
-    bytes: int
+
+    @property
+    def bytes(self) -> int:
+        return self.reader.bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,16 +50,28 @@ class EventsResult:
     is_full: str | None = None  # what the disk said
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventFolder:
+    """A partition's segments in a data directory."""
+
+    directory: str
+    start_offset: int
+    bytes: int
+
+    @classmethod
+    def of(cls, directory: str, start_offset: int) -> EventFolder:
+        size = sum(entry.stat().st_size for entry in os.scandir(directory) if entry.is_file())
+        return cls(directory=directory, start_offset=start_offset, bytes=size)
+
+    def records(self) -> Iterator[Record]:
+        for segment in segments_of(self.directory):
+            if segment.end_offset > self.start_offset:
+                yield from _records(segment)
+
+
 def event_partitions(data_directory: str) -> list[int]:
     parsed = map(parse_directory_name, os.listdir(data_directory))
     return sorted(each.partition for each in parsed if each and each.topic == EVENTS_TOPIC)
-
-
-def events_task(data_directory: str, source: LogPartition, start_offset: int) -> EventsTask:
-    name = directory_name(TopicPartition(EVENTS_TOPIC, source.log_partition))
-    directory = os.path.join(data_directory, name)
-    size = sum(entry.stat().st_size for entry in os.scandir(directory) if entry.is_file())
-    return EventsTask(source=source, directory=directory, start_offset=start_offset, bytes=size)
 
 
 def stage_events(task: EventsTask, directory: str, name: str) -> EventsResult:
@@ -87,12 +104,9 @@ def _portions(records: Iterator[Record]) -> Iterator[list[Record]]:
 
 
 def _events(task: EventsTask) -> Iterator[Record]:
-    for segment in segments_of(task.directory):
-        if segment.end_offset <= task.start_offset:
-            continue
-        for record in _records(segment):
-            if record.offset >= task.start_offset and is_event(record.value):
-                yield record
+    for record in task.reader.records():
+        if record.offset >= task.start_offset and is_event(record.value):
+            yield record
 
 
 def _records(segment: SegmentFile) -> Iterator[Record]:
@@ -100,16 +114,16 @@ def _records(segment: SegmentFile) -> Iterator[Record]:
     try:
         with open_segment(segment) as fd:
             for stretch in read_stretches(fd):
-                yield from _decoded(stretch)
+                yield from records_of(stretch.arena, stretch.batches)
     except (SegmentGone, CorruptBatch):
         return
 
 
-def _decoded(stretch: Stretch) -> Iterator[Record]:
-    batches = stretch.batches
+def records_of(arena: Arena, batches: Batches) -> Iterator[Record]:
+    """What these batches hold, one record after the other."""
     spans = zip(batches.positions.tolist(), batches.sizes.tolist(), strict=True)
     for position, size in spans:
-        yield from decode_records(stretch.arena.bytes(position, position + size))
+        yield from decode_records(arena.bytes(position, position + size))
 
 
 def _about(task: EventsTask, first_offset: int, last_offset: int) -> DataFile:

@@ -11,9 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import pyarrow as pa
+
+from drumbeat.log.checkpoint import read_cleaned_offset
 from drumbeat.log.names import parse_directory_name
+from drumbeat.log.port import TopicPartition
 from drumbeat.pipeline.decode.batches import OffsetRange
-from drumbeat.pipeline.decode.listing import SegmentFile, segments_of
+from drumbeat.pipeline.decode.listing import SegmentFile, live_segments, segments_of
+from drumbeat.pipeline.decode.segments import decode_segment
 from drumbeat.pipeline.errors import SourceError
 from drumbeat.pipeline.manifest import LogPartition
 from drumbeat.pipeline.offset_ranges import outside
@@ -31,6 +36,12 @@ class LogRange:
     source: LogPartition
     segments: tuple[SegmentFile, ...]
     bytes: int
+
+    def decoded(self, segment: SegmentFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        cluster_id, log_partition = self.source
+        return decode_segment(
+            segment, cluster_id=cluster_id, log_partition=log_partition, schema=schema
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +76,19 @@ class LogFolder:
         directory = self.directories.get(source.log_partition)
         segments = [] if directory is None else segments_of(directory)
         return segments[0].start_offset if segments else None
+
+    def compacted(self, source: LogPartition) -> LogRange | None:
+        """The log as it stands, if the cleaner has been through it."""
+        directory = self.directories.get(source.log_partition)
+        if directory is None:
+            return None
+        partition = TopicPartition(OFFSETS_TOPIC, source.log_partition)
+        # Drumbeat notes how far it came in the partition's folder, Kafka in the data directory.
+        places = (directory, os.path.dirname(directory))
+        if not any(read_cleaned_offset(place, partition) for place in places):
+            return None
+        segments = live_segments(directory)
+        return LogRange(source, tuple(segments), sum(map(_size, segments)))
 
     def ranges(
         self, source: LogPartition, wanted: OffsetRange, read: Sequence[OffsetRange] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from drumbeat.pipeline.tables.coverage import Coverage
 from drumbeat.pipeline.tables.group_changes import (
@@ -26,11 +26,15 @@ class _Open(NamedTuple):
     valid_from: int
 
 
+# Group, partition, and in share groups, where several members have a partition, which of them.
+_Key: TypeAlias = tuple[str, TopicPartition, str | None]
+
+
 class Assignments:
     def __init__(self, coverage: Coverage, history: GroupHistory) -> None:
         self._coverage = coverage
         self._history = history
-        self._open: dict[tuple[str, TopicPartition], _Open] = {}
+        self._open: dict[_Key, _Open] = {}
 
     def on_change(self, change: GroupChange) -> list[dict[str, Any]]:
         rows = []
@@ -44,7 +48,7 @@ class Assignments:
         return [self._row(key, known, through, None) for key, known in self._open.items()]
 
     def _hand_over(self, change: GroupChange, handover: OwnershipChange) -> list[dict[str, Any]]:
-        key = (change.group_id, (handover.topic, handover.partition))
+        key = _key(change, handover)
         known = self._open.pop(key, None)
         if handover.after is not None:
             self._open[key] = _Open(
@@ -57,10 +61,8 @@ class Assignments:
             )
         return [] if known is None else [self._row(key, known, change.log_offset, change.append_ts)]
 
-    def _row(
-        self, key: tuple[str, TopicPartition], known: _Open, through: int, valid_to: int | None
-    ) -> dict[str, Any]:
-        group_id, (topic, partition) = key
+    def _row(self, key: _Key, known: _Open, through: int, valid_to: int | None) -> dict[str, Any]:
+        group_id, (topic, partition), _ = key
         return {
             "log_offset": known.log_offset,
             "group_id": group_id,
@@ -76,3 +78,10 @@ class Assignments:
             "valid_to": valid_to,
             "complete": self._coverage.is_complete(known.prev_log_offset, through),
         }
+
+
+def _key(change: GroupChange, handover: OwnershipChange) -> _Key:
+    owner = handover.before if handover.after is None else handover.after
+    is_shared = change.group_type is GroupType.SHARE and owner is not None
+    sharer = owner.member_id if is_shared and owner is not None else None
+    return change.group_id, (handover.topic, handover.partition), sharer

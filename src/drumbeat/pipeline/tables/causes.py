@@ -1,4 +1,4 @@
-"""Why a classic group rebalanced.
+"""Why a group rebalanced.
 
 Kafka's records do not say, so the cause is inferred from what changed between two generations. The
 rules are a table: the first that fits counts, and its confidence is how often it can be something
@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from drumbeat.core.events import Reason
-from drumbeat.pipeline.tables.group_changes import GroupChange, Topic
+from drumbeat.pipeline.tables.group_changes import GroupChange, GroupType, TopicPartition
 from drumbeat.pipeline.tables.group_events import Begun
 from drumbeat.pipeline.tables.membership import Membership, is_silent, last_commit_of
 from drumbeat.pipeline.tables.ownership import LastCommits
@@ -27,6 +27,7 @@ class Cause(StrEnum):
     MEMBERS_CHANGED = "MEMBERS_CHANGED"
     SUBSCRIPTION = "SUBSCRIPTION"
     METADATA = "METADATA"
+    HANDOVER = "HANDOVER"  # the second round of a cooperative rebalance
     POLL_INTERVAL = "POLL_INTERVAL"
     FAILED = "FAILED"
     LEADER_REJOIN = "LEADER_REJOIN"
@@ -58,6 +59,7 @@ class Evidence(NamedTuple):
     membership: Membership
     commits: LastCommits
     failed_attempts: int | None
+    withheld: frozenset[TopicPartition] = frozenset()  # owned by somebody until the round before
 
 
 CAUSE_OF_REASON: Final = {
@@ -84,10 +86,13 @@ def told(begun: Begun) -> Finding:
 
 
 def inferred(evidence: Evidence) -> Finding:
-    for cause, confidence, is_met in RULES:
+    is_classic = evidence.change.group_type is GroupType.CLASSIC
+    for cause, confidence, is_met in RULES if is_classic else EPOCH_RULES:
         if is_met(evidence):
             return Finding(cause, confidence, CauseSource.INFERRED)
-    return Finding(Cause.LEADER_REJOIN, 0.3, CauseSource.INFERRED)
+    if is_classic:
+        return Finding(Cause.LEADER_REJOIN, 0.3, CauseSource.INFERRED)
+    return Finding(Cause.UNKNOWN, 0.0, CauseSource.INFERRED)
 
 
 def _is_only_replacement(evidence: Evidence) -> bool:
@@ -144,7 +149,18 @@ def _is_partition_count_changed(evidence: Evidence) -> bool:
     return _assigned(evidence, is_after=False) != _assigned(evidence, is_after=True)
 
 
-def _assigned(evidence: Evidence, *, is_after: bool) -> frozenset[tuple[Topic, int]]:
+def _is_metadata_changed(evidence: Evidence) -> bool:
+    before, after = evidence.change.before, evidence.change.after
+    return before is not None and after is not None and before.metadata_hash != after.metadata_hash
+
+
+def _is_handed_over(evidence: Evidence) -> bool:
+    """Whether nothing is new but owners of what the round before had taken away."""
+    given = _assigned(evidence, is_after=True) - _assigned(evidence, is_after=False)
+    return bool(given) and given <= evidence.withheld
+
+
+def _assigned(evidence: Evidence, *, is_after: bool) -> frozenset[TopicPartition]:
     generation = evidence.change.after if is_after else evidence.change.before
     return frozenset() if generation is None else frozenset(generation.owners)
 
@@ -164,7 +180,9 @@ def _has_failed(evidence: Evidence) -> bool:
     return bool(evidence.failed_attempts)
 
 
-RULES: Final[tuple[tuple[Cause, float, Callable[[Evidence], bool]], ...]] = (
+_Rules: TypeAlias = tuple[tuple[Cause, float, Callable[[Evidence], bool]], ...]
+
+_MEMBER_RULES: Final[_Rules] = (
     (Cause.STATIC_REPLACEMENT, 0.95, _is_only_replacement),
     (Cause.RESTART, 0.8, _is_only_restart),
     (Cause.JOIN, 0.9, _is_grown),
@@ -173,7 +191,13 @@ RULES: Final[tuple[tuple[Cause, float, Callable[[Evidence], bool]], ...]] = (
     (Cause.LEAVE, 0.5, _is_shrunk),
     (Cause.MEMBERS_CHANGED, 0.5, _are_others),
     (Cause.SUBSCRIPTION, 0.9, _is_subscription_changed),
+)
+RULES: Final[_Rules] = (
+    *_MEMBER_RULES,
+    (Cause.HANDOVER, 0.9, _is_handed_over),
     (Cause.METADATA, 0.8, _is_partition_count_changed),
     (Cause.POLL_INTERVAL, 0.5, _is_late),
     (Cause.FAILED, 0.5, _has_failed),
 )
+# Of groups whose epoch the coordinator raises: it never does for a slow or failed member alone.
+EPOCH_RULES: Final[_Rules] = (*_MEMBER_RULES, (Cause.METADATA, 0.95, _is_metadata_changed))

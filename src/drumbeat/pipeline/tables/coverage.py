@@ -83,6 +83,11 @@ class Coverage:
         self.last_offset = NONE  # that was read
         self._is_txn_open = False  # the last record is one that an end marker must follow
 
+    def resume(self, ranges: Sequence[ReadRange], log_start_offset: int | None) -> None:
+        """More was read since; what is known of the offsets so far has not changed."""
+        self._ranges = tuple(sorted(ranges))
+        self._log_start_offset = log_start_offset
+
     def feed(self, batch: pa.RecordBatch) -> Iterator[TableBatch]:
         offsets = int_column(batch, "log_offset")
         if not len(offsets):
@@ -148,28 +153,29 @@ class Coverage:
         ranges = np.array(self._ranges or [(0, _OFFSET_MAX)], np.int64)
         place = np.searchsorted(ranges[:, 0], firsts, "right") - 1
         is_inside: Bools = (place >= 0) & (lasts <= ranges[place, 1])
-        is_inside &= firsts >= (self._log_start_offset or 0)
-        if self._log_start_offset is None and not self._ranges:
-            is_inside &= firsts > 0
+        if not self._ranges:
+            is_inside &= firsts >= (1 if self._log_start_offset is None else self._log_start_offset)
         return is_inside
 
     def _explain(self, first: int, last: int) -> Iterator[tuple[int, int, Kind]]:
         """The parts of a gap that is not inside of one range."""
-        start = self._log_start_offset
-        if start is not None and first < start:
-            yield first, min(last, start - 1), Kind.TRUNCATED
-            first = start
-        for range_ in self._ranges or _everything_from(start):
+        for range_ in self._ranges or _everything_from(self._log_start_offset):
             if range_.last_offset < first or first > last:
                 continue
             if first < range_.first_offset:
-                yield first, min(last, range_.first_offset - 1), Kind.NEVER_READ
+                yield from self._not_read(first, min(last, range_.first_offset - 1))
                 first = range_.first_offset
             if first <= last:
                 yield first, min(last, range_.last_offset), Kind.COMPACTED
                 first = range_.last_offset + 1
-        if first <= last:
-            yield first, last, Kind.NEVER_READ
+        yield from self._not_read(first, last)
+
+    def _not_read(self, first: int, last: int) -> Iterator[tuple[int, int, Kind]]:
+        start = self._log_start_offset or 0
+        if first <= min(last, start - 1):
+            yield first, min(last, start - 1), Kind.TRUNCATED
+        if max(first, start) <= last:
+            yield max(first, start), last, Kind.NEVER_READ
 
     def _rows(self, stretches: Stretches) -> Iterator[TableBatch]:
         firsts, lasts, kinds = stretches

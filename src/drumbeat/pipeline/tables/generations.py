@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, NamedTuple
 
 from drumbeat.pipeline.tables.builder import NONE
@@ -33,7 +34,7 @@ class Generations:
         self._coverage = coverage
         self._history = history
         self._open: dict[str, _Open] = {}
-        self._assigned: dict[str, dict[TopicPartition, None]] = {}
+        self._assigned: dict[str, Counter[TopicPartition]] = {}  # by how many members
 
     def on_change(self, change: GroupChange) -> list[dict[str, Any]]:
         rows = []
@@ -74,12 +75,11 @@ class Generations:
         return known._replace(reconciled_ts=change.append_ts, assigned=assigned)
 
     def _note_assigned(self, change: GroupChange) -> None:
-        assigned = self._assigned.setdefault(change.group_id, {})
-        for topic, partition, _, owner in change.ownership:
-            if owner is None:
-                assigned.pop((topic, partition), None)
-            else:
-                assigned[topic, partition] = None
+        assigned = self._assigned.setdefault(change.group_id, Counter())
+        for topic, partition, before, after in change.ownership:
+            assigned[topic, partition] += (after is not None) - (before is not None)
+            if not assigned[topic, partition]:
+                del assigned[topic, partition]
 
     def _row(self, group_id: str, known: _Open, ended_ts: int | None) -> dict[str, Any]:
         generation = known.generation

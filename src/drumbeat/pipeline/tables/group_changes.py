@@ -26,6 +26,7 @@ class GroupType(StrEnum):
 class OwnerState(StrEnum):
     OWNED = "owned"
     PENDING_REVOKE = "pending_revoke"
+    SHARED = "shared"  # with other members of a share group
 
 
 class Member(NamedTuple):
@@ -60,6 +61,7 @@ class Generation(NamedTuple):
     state_ts: int = NONE
     n_members: int = 0
     n_static: int = 0
+    metadata_hash: int | None = None  # of the topics that the group reads; not of classic groups
     members: Mapping[str, Member] = _NOTHING  # classic groups only
     owners: Mapping[TopicPartition, Owner] = _NOTHING  # classic groups only
 
@@ -85,4 +87,14 @@ class GroupChange(NamedTuple):
     left: tuple[Member, ...] = ()
     updated: tuple[Member, ...] = ()
     ownership: tuple[OwnershipChange, ...] = ()
+    is_assigned: bool = False  # with this record the epoch has got its target assignment
     is_reconciled: bool = False  # with this record the last member has reached the epoch
+
+    @property
+    def ends_rebalance(self) -> bool:
+        """A replaced static member rewrites its generation; an unused group has no members."""
+        if self.group_type is not GroupType.CLASSIC:
+            return self.is_reconciled
+        if self.before is None or self.after is None:
+            return self.after is not None and bool(self.after.members)
+        return self.before.generation_id != self.after.generation_id

@@ -13,7 +13,7 @@ from drumbeat.core.events import GroupEventType
 from drumbeat.pipeline.schemas import GROUP_EVENTS
 
 _REQUIRED: Final = {"group_id": str, "type": str, "at_ms": int}
-CAUSE_COLUMNS: Final = ("group_id", "type", "at_ms", "reason", "client_reason")
+CAUSE_COLUMNS: Final = ("group_id", "type", "at_ms", "reason", "client_reason", "generation_id")
 
 
 class Begun(NamedTuple):
@@ -22,6 +22,7 @@ class Begun(NamedTuple):
     at_ms: int
     reason: str | None
     client_reason: str | None
+    generation_id: int | None  # that the group had until then
 
 
 def is_event(value: bytes | None) -> bool:
@@ -46,10 +47,14 @@ def read_group_events(values: Iterable[bytes]) -> pa.RecordBatch:
 
 
 class GroupEvents:
-    """Rows of `group_events`, found by group and time. They may be added in any order."""
+    """Rows of `group_events`, found by group and time. They may be added in any order.
+
+    `asked` says of each group up to which time rows depend on its events.
+    """
 
     def __init__(self, batches: Iterable[pa.RecordBatch] = ()) -> None:
         self._begun: dict[str, list[Begun]] = {}  # by group, ascending
+        self.asked: dict[str, int] = {}
         for batch in batches:
             self.add(batch)
 
@@ -61,15 +66,29 @@ class GroupEvents:
         for begun in self._begun.values():
             begun.sort(key=_at_ms)
 
-    def began(self, group_id: str, after_ms: int, until_ms: int) -> Begun | None:
-        """The first rebalance of the group that began in that time.
+    def began(
+        self, group_id: str, after_ms: int, until_ms: int, generations: range
+    ) -> Begun | None:
+        """The first rebalance of the group that began in that time, in one of these generations.
 
-        A rebalance that starts anew before it is done is told again; the first one is why.
+        A rebalance that starts anew before it is done is told again; the first one is why. Time
+        alone does not tell: the last member goes, and another comes, within one millisecond.
         """
+        self.asked[group_id] = max(until_ms, self.asked.get(group_id, 0))
         begun = self._begun.get(group_id, [])
         first = bisect_left(begun, after_ms, key=_at_ms)
         end = bisect_right(begun, until_ms, key=_at_ms)
-        return begun[first] if first < end else None
+        return next(
+            (one for one in begun[first:end] if _is_among(one.generation_id, generations)), None
+        )
+
+    def count(self, group_id: str, until_ms: int) -> int:
+        """How many rebalances of the group began by then."""
+        return bisect_right(self._begun.get(group_id, []), until_ms, key=_at_ms)
+
+
+def _is_among(generation_id: int | None, generations: range) -> bool:
+    return generation_id is None or generation_id in generations
 
 
 def _at_ms(begun: Begun) -> int:

@@ -33,6 +33,11 @@ from drumbeat.pipeline.tables.group_changes import (
 from drumbeat.pipeline.tables.modern_groups import ModernGroup, change_of
 
 _OFFSET_TYPES = (RecordType.OFFSET_COMMIT, RecordType.LEGACY_OFFSET_COMMIT)
+# Their values are lists of topics with ids and names, and nothing else.
+_NAMING_TYPES = (
+    RecordType.CONSUMER_GROUP_PARTITION_METADATA,
+    RecordType.SHARE_GROUP_STATE_PARTITION_METADATA,
+)
 
 
 class Fact(NamedTuple):
@@ -76,7 +81,7 @@ class GroupHistory:
                 reducer.apply(self._state, fact.record, fact.log_offset)
                 return self._classic_change(group_id, fact)
             case ModernGroupRecord() as record:
-                self._learn_partition_metadata(record)
+                self._learn_topics(record)
                 return change_of(self._modern, record, fact.log_offset, fact.append_ts)
             case _:
                 return None
@@ -132,10 +137,12 @@ class GroupHistory:
             ownership=ownership_changes(old.owners, new.owners),
         )
 
-    def _learn_partition_metadata(self, record: ModernGroupRecord) -> None:
-        if record.record_type == RecordType.CONSUMER_GROUP_PARTITION_METADATA and record.value:
-            (topics,) = read_modern_value(record.record_type, record.value)
-            self.topic_names.update((topic.topic_id, topic.topic_name) for topic in topics)
+    def _learn_topics(self, record: ModernGroupRecord) -> None:
+        if record.record_type in _NAMING_TYPES and record.value:
+            lists = read_modern_value(record.record_type, record.value)
+            self.topic_names.update(
+                (topic.topic_id, topic.topic_name) for topics in lists for topic in topics
+            )
 
 
 _NOTHING = Generation(generation_id=NONE)

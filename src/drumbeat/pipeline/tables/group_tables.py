@@ -63,7 +63,11 @@ class GroupTables:
         self._generations = Generations(self._coverage, self._history)
         self._assignments = Assignments(self._coverage, self._history)
         self._members = Members(self._coverage)
-        self._rebalances = Rebalances(self._coverage, events or GroupEvents())
+        self._rebalances = Rebalances(self._coverage, events or GroupEvents(), self._history)
+
+    def resume(self, log: LogFacts) -> None:
+        """Go on where the same builder ended, with a log that has grown."""
+        self._coverage.resume(log.read_ranges, log.log_start_offset)
 
     def feed(self, batch: pa.RecordBatch) -> Iterator[TableBatch]:
         yield from self._coverage.feed(batch)
@@ -73,6 +77,7 @@ class GroupTables:
         yield from self._commits.feed(settled, self._ownership)
         yield from self._transactions.feed(batch, settled)
         committed = self._ownership.happened(self._commits.committed_at)
+        self._rebalances.resumed(self._commits.resumptions)
         yield from self._changed(changes, committed)
 
     def finish(self) -> Iterator[TableBatch]:
@@ -82,6 +87,7 @@ class GroupTables:
         yield from self._batch(GROUP_GENERATIONS, self._generations.open_rows())
         yield from self._batch(ASSIGNMENTS, self._assignments.open_rows())
         yield from self._batch(MEMBERS, self._members.open_rows())
+        yield from self._batch(REBALANCES, self._rebalances.open_rows())
 
     def _changes(self, batch: pa.RecordBatch, commits: pa.RecordBatch) -> list[GroupChange]:
         """What the batch does to groups, in log order; `ownership` expects it."""
@@ -109,7 +115,9 @@ class GroupTables:
             rows[GROUP_GENERATIONS.name] += self._generations.on_change(change)
             rows[ASSIGNMENTS.name] += self._assignments.on_change(change)
             rows[MEMBERS.name] += self._members.on_change(change, commits)
-            rows[REBALANCES.name] += self._rebalances.on_change(change, commits)
+            rows[REBALANCES.name] += self._rebalances.on_change(
+                change, commits, self._commits.resumptions
+            )
         for table in _TABLES:
             yield from self._batch(table, rows[table.name])
 

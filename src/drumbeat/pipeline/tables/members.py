@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from drumbeat.pipeline.tables.coverage import Coverage
 from drumbeat.pipeline.tables.group_changes import GroupChange, GroupType, Member
-from drumbeat.pipeline.tables.membership import compare, is_silent
+from drumbeat.pipeline.tables.membership import SESSION_TIMEOUT_MS, compare, is_silent
 from drumbeat.pipeline.tables.ownership import LastCommits
 
 
@@ -21,6 +21,7 @@ class _Session(NamedTuple):
     is_counted: bool  # False until the epoch that a modern member brings about is written
     assigned: int = 0
     assigned_max: int = 0
+    committed_ms: int | None = None  # of what a modern member had when all was taken from it
 
 
 class Members:
@@ -33,9 +34,10 @@ class Members:
         for member in change.joined:
             sessions[member.member_id] = _opened(change, member)
         self._count_assigned(change, sessions)
+        _note_commits(change, commits, sessions)
         rows = []
         if change.left:
-            reasons = _end_reasons(change, commits)
+            reasons = _end_reasons(change, commits, sessions)
             for member in change.left:
                 session = sessions.pop(member.member_id)
                 end = {"left_at": change.append_ts, "end_reason": reasons.get(member.member_id)}
@@ -122,10 +124,27 @@ def _note_generation(change: GroupChange, sessions: dict[str, _Session]) -> None
         )
 
 
-def _end_reasons(change: GroupChange, commits: LastCommits) -> dict[str, str]:
-    """Why each classic member went, as far as the log tells. Of other groups it does not."""
+def _note_commits(change: GroupChange, commits: LastCommits, sessions: dict[str, _Session]) -> None:
+    """A member of the newer groups gives up what it has one record before it goes."""
+    if change.group_type is GroupType.CLASSIC or not commits:
+        return
+    losers = {owner.member_id for _, _, owner, after in change.ownership if owner and not after}
+    for member_id in losers & sessions.keys():
+        committed_ms = max(commits.values())
+        sessions[member_id] = sessions[member_id]._replace(committed_ms=committed_ms)
+
+
+def _end_reasons(
+    change: GroupChange, commits: LastCommits, sessions: dict[str, _Session]
+) -> dict[str, str]:
+    """Why each member went, as far as the log tells. Of those that are not classic and static it
+    does not: whether another takes their place shows later."""
     if change.group_type is not GroupType.CLASSIC:
-        return {}
+        dynamic = (member for member in change.left if member.group_instance_id is None)
+        return {
+            member.member_id: _epoch_end_reason(change, sessions[member.member_id])
+            for member in dynamic
+        }
     if change.after is None:
         return dict.fromkeys((member.member_id for member in change.left), "group_deleted")
     membership = compare(change)
@@ -135,3 +154,11 @@ def _end_reasons(change: GroupChange, commits: LastCommits) -> dict[str, str]:
         silent = is_silent(member, change, commits)
         reasons[member.member_id] = "session_timeout" if silent else "leave"
     return reasons
+
+
+def _epoch_end_reason(change: GroupChange, session: _Session) -> str:
+    committed_ms = session.committed_ms
+    is_silent_long = (
+        committed_ms is not None and change.append_ts - committed_ms >= SESSION_TIMEOUT_MS
+    )
+    return "session_timeout" if is_silent_long else "leave"

@@ -1,12 +1,15 @@
-"""Two generations of a classic group side by side: who is new, gone, back, or still there."""
+"""Two generations of a group side by side: who is new, gone, back, or still there."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from drumbeat.pipeline.tables.group_changes import GroupChange, Member
 from drumbeat.pipeline.tables.ownership import LastCommits
+
+# Of consumer groups the log does not tell it: group.consumer.session.timeout.ms has this default.
+SESSION_TIMEOUT_MS: Final = 45_000
 
 
 class Return(NamedTuple):
@@ -46,9 +49,9 @@ def last_commit_of(member: Member, change: GroupChange, commits: LastCommits) ->
 def is_silent(member: Member, change: GroupChange, commits: LastCommits) -> bool | None:
     """Whether it stopped committing for as long as its session may last; None if unknown."""
     committed_at = last_commit_of(member, change, commits)
-    if committed_at is None or member.session_timeout_ms is None:
+    if committed_at is None:
         return None
-    return change.append_ts - committed_at >= member.session_timeout_ms
+    return change.append_ts - committed_at >= (member.session_timeout_ms or SESSION_TIMEOUT_MS)
 
 
 def _instance(member: Member) -> Hashable | None:

@@ -1,16 +1,17 @@
 """Changes of consumer, share and streams groups, whose facts are spread over many records.
 
-An epoch record says that something changed; member records say who is there; current assignment
-records say how far each member has come, and in consumer groups which partitions it has.
+An epoch record says that something changed; member records say who is there; a target assignment
+says what the epoch leads to; current assignment records say how far each member has come, and what
+it has.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from drumbeat.core.modern_records import ConsumerGroupCurrentMemberAssignmentValue
 from drumbeat.core.record_codec import read_modern_key, read_modern_value
 from drumbeat.core.records import ModernGroupRecord, RecordType
 from drumbeat.pipeline.tables.builder import NONE
@@ -21,8 +22,14 @@ from drumbeat.pipeline.tables.group_changes import (
     Member,
     Owner,
     OwnershipChange,
-    OwnerState,
-    TopicPartition,
+)
+from drumbeat.pipeline.tables.modern_owners import (
+    Held,
+    handed_over,
+    held_in_consumer_group,
+    held_in_share_group,
+    held_in_streams_group,
+    shared_anew,
 )
 
 
@@ -33,8 +40,14 @@ class ModernGroup:
     generation: Generation | None = None
     members: dict[str, Member] = field(default_factory=dict)
     behind: set[str] = field(default_factory=set)  # members that have not reached the epoch
-    held: dict[str, dict[TopicPartition, Owner]] = field(default_factory=dict)  # by member id
-    owners: dict[TopicPartition, Owner] = field(default_factory=dict)
+    held: dict[str, Held] = field(default_factory=dict)  # by member id
+    owners: Held = field(default_factory=dict)  # not of share groups
+    readable: int = 0  # a hash of the partitions that a share group may read by now
+    subtopologies: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of streams groups
+
+    @property
+    def is_gone(self) -> bool:
+        return self.generation is None and not (self.members or self.readable or self.subtopologies)
 
 
 class _Change(NamedTuple):
@@ -44,6 +57,7 @@ class _Change(NamedTuple):
     left: tuple[Member, ...] = ()
     updated: tuple[Member, ...] = ()
     ownership: tuple[OwnershipChange, ...] = ()
+    is_assigned: bool = False
     is_reconciled: bool = False
 
 
@@ -55,7 +69,7 @@ class _Role(NamedTuple):
 def change_of(
     groups: dict[str, ModernGroup], record: ModernGroupRecord, log_offset: int, append_ts: int
 ) -> GroupChange | None:
-    """Apply the record; None if it is of a kind that no table shows."""
+    """Apply the record; None if that changes nothing that a table shows."""
     role = _ROLES.get(record.record_type)
     if role is None:
         return None
@@ -65,8 +79,10 @@ def change_of(
     before, prev_log_offset = group.generation, group.log_offset
     change = role.apply(group, str(key[-1]), value)
     group.log_offset = log_offset
-    if group.generation is None and not group.members:
+    if group.is_gone:
         del groups[record.group_id]
+    if before is None and group.generation is None and change == _Change():
+        return None
     return GroupChange(
         record.group_id, group.group_type, log_offset, append_ts, prev_log_offset,
         before, group.generation, *change,
@@ -81,6 +97,7 @@ def _apply_epoch(group: ModernGroup, _: str, value: Any) -> _Change:
         generation_id=value.epoch,
         n_members=len(group.members),
         n_static=sum(member.group_instance_id is not None for member in group.members.values()),
+        metadata_hash=value.metadata_hash ^ group.readable,
     )
     group.behind = set(group.members)
     return _Change()
@@ -112,16 +129,38 @@ def _removed(group: ModernGroup, member_id: str, known: Member | None) -> _Chang
     return _Change(left=() if known is None else (known,))
 
 
-def _apply_progress(group: ModernGroup, member_id: str, value: Any) -> _Change:
-    """How far a member has come; what it has is left out, because it shares it with others."""
-    return _Change(is_reconciled=value is not None and _reached(group, member_id, value))
+def _apply_target(group: ModernGroup, _: str, value: Any) -> _Change:
+    generation = group.generation
+    is_assigned = (
+        value is not None
+        and generation is not None
+        and value.assignment_epoch >= generation.generation_id
+    )
+    return _Change(is_assigned=is_assigned)
 
 
 def _apply_assignment(group: ModernGroup, member_id: str, value: Any) -> _Change:
-    held = {} if value is None else _partitions_of(group, member_id, value)
-    ownership = tuple(_handed_over(group, member_id, held))
+    known, held = _exchanged(group, member_id, value)
+    is_shared = group.group_type is GroupType.SHARE
+    changes = (
+        shared_anew(known, held) if is_shared else handed_over(group.owners, member_id, known, held)
+    )
+    ownership = tuple(changes)
     is_reconciled = value is not None and _reached(group, member_id, value)
     return _Change(ownership=ownership, is_reconciled=is_reconciled)
+
+
+def _exchanged(group: ModernGroup, member_id: str, value: Any) -> tuple[Held, Held]:
+    """What the member had, and what it has now."""
+    known = group.held.pop(member_id, {})
+    if value is None:
+        return known, {}
+    member = group.members.get(member_id)
+    owner = Owner(member_id, "" if member is None else member.client_id)
+    held = _HOLDINGS[group.group_type](group, owner, value)
+    if held:
+        group.held[member_id] = held
+    return known, held
 
 
 def _reached(group: ModernGroup, member_id: str, value: Any) -> bool:
@@ -133,52 +172,45 @@ def _reached(group: ModernGroup, member_id: str, value: Any) -> bool:
     return not group.behind
 
 
-def _partitions_of(
-    group: ModernGroup, member_id: str, value: ConsumerGroupCurrentMemberAssignmentValue
-) -> dict[TopicPartition, Owner]:
-    member = group.members.get(member_id)
-    client_id = "" if member is None else member.client_id
-    by_state = (
-        (OwnerState.OWNED, value.assigned_partitions),
-        (OwnerState.PENDING_REVOKE, value.partitions_pending_revocation),
-    )
-    return {
-        (topic.topic_id, partition): Owner(member_id, client_id, state)
-        for state, topics in by_state
-        for topic in topics
-        for partition in topic.partitions
+def _apply_readable(group: ModernGroup, _: str, value: Any) -> _Change:
+    """A share group reads a partition once its state is initialized, under the same metadata."""
+    group.readable = 0 if value is None else zlib.crc32(repr(value.initialized_topics).encode())
+    return _Change()
+
+
+def _apply_topology(group: ModernGroup, _: str, value: Any) -> _Change:
+    group.subtopologies = {
+        part.subtopology_id: (
+            *part.source_topics,
+            *(topic.name for topic in part.repartition_source_topics),
+        )
+        for part in (() if value is None else value.subtopologies or ())
     }
+    return _Change()
 
 
-def _handed_over(
-    group: ModernGroup, member_id: str, held: dict[TopicPartition, Owner]
-) -> list[OwnershipChange]:
-    changes = []
-    known = group.held.pop(member_id, {})
-    if held:
-        group.held[member_id] = held
-    for partition in dict.fromkeys((*known, *held)):
-        before, after = group.owners.get(partition), held.get(partition)
-        is_others = before is not None and before.member_id != member_id
-        if before == after or (after is None and is_others):
-            continue
-        if after is None:
-            group.owners.pop(partition, None)
-        else:
-            group.owners[partition] = after
-        changes.append(OwnershipChange(*partition, before, after))
-    return changes
-
+_HOLDINGS: Final[dict[GroupType, Callable[[ModernGroup, Owner, Any], Held]]] = {
+    GroupType.CONSUMER: lambda _, owner, value: held_in_consumer_group(owner, value),
+    GroupType.SHARE: lambda _, owner, value: held_in_share_group(owner, value),
+    GroupType.STREAMS: lambda group, owner, value: held_in_streams_group(
+        owner, value, group.subtopologies
+    ),
+}
 
 _R = RecordType
 _ROLES: Final = {
     _R.CONSUMER_GROUP_METADATA: _Role(GroupType.CONSUMER, _apply_epoch),
     _R.CONSUMER_GROUP_MEMBER_METADATA: _Role(GroupType.CONSUMER, _apply_member),
+    _R.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA: _Role(GroupType.CONSUMER, _apply_target),
     _R.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT: _Role(GroupType.CONSUMER, _apply_assignment),
     _R.SHARE_GROUP_METADATA: _Role(GroupType.SHARE, _apply_epoch),
     _R.SHARE_GROUP_MEMBER_METADATA: _Role(GroupType.SHARE, _apply_member),
-    _R.SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT: _Role(GroupType.SHARE, _apply_progress),
+    _R.SHARE_GROUP_TARGET_ASSIGNMENT_METADATA: _Role(GroupType.SHARE, _apply_target),
+    _R.SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT: _Role(GroupType.SHARE, _apply_assignment),
+    _R.SHARE_GROUP_STATE_PARTITION_METADATA: _Role(GroupType.SHARE, _apply_readable),
     _R.STREAMS_GROUP_METADATA: _Role(GroupType.STREAMS, _apply_epoch),
     _R.STREAMS_GROUP_MEMBER_METADATA: _Role(GroupType.STREAMS, _apply_member),
-    _R.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT: _Role(GroupType.STREAMS, _apply_progress),
+    _R.STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA: _Role(GroupType.STREAMS, _apply_target),
+    _R.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT: _Role(GroupType.STREAMS, _apply_assignment),
+    _R.STREAMS_GROUP_TOPOLOGY: _Role(GroupType.STREAMS, _apply_topology),
 }

@@ -40,9 +40,9 @@ def compare_owners(before: Generation | None, after: Generation) -> Moves:
 
 
 def _consumers(generation: Generation) -> dict[TopicPartition, str]:
-    members = generation.members
+    identities = {key: member.identity for key, member in generation.members.items()}
     return {
-        partition: members[owner.member_id].identity
+        partition: identities.get(owner.member_id, owner.member_id)
         for partition, owner in generation.owners.items()
     }
 

@@ -31,6 +31,7 @@ from drumbeat.pipeline.tables.builder import (
 from drumbeat.pipeline.tables.coverage import Coverage
 from drumbeat.pipeline.tables.numbering import Slots
 from drumbeat.pipeline.tables.ownership import Circumstances, Handovers, Ownership
+from drumbeat.pipeline.tables.rebalance_cost import Resumption
 from drumbeat.pipeline.tables.transactions import Settled, Transactions
 
 KINDS: Final = ("commit", "txn_commit", "txn_aborted", "tombstone", "txn_pending")
@@ -46,7 +47,7 @@ _COPIED: Final = (
 _READ: Final = (*_COPIED, "commit_leader_epoch", "producer_epoch", "is_txn", "is_tombstone")
 
 # What is known of a slot: columns of `_Seen.rows`.
-_LOG_OFFSET, _OFFSET, _VISIBLE_AT, _COMMIT_TS, _EXPIRE_TS = range(5)
+_LOG_OFFSET, _OFFSET, _VISIBLE_AT, _COMMIT_TS, _EXPIRE_TS, _PLACE = range(6)
 _SLOTS_OF_16_BITS = 1 << 16
 _NO_OFFSET: Final = np.iinfo(np.int64).min  # committed offsets may be any number, even negative
 
@@ -90,11 +91,13 @@ class OffsetCommits:
         self._coverage = coverage
         self._slots = slots
         self._offsets_retention_ms = offsets_retention_ms
-        self._last = PerSlot(width=5)
+        self._last = PerSlot(width=_PLACE + 1)
         self.committed_at: Ints = np.empty(0, np.int64)
+        self.resumptions: dict[int, list[Resumption]] = {}
 
     def feed(self, settled: Settled, ownership: Ownership) -> Iterator[TableBatch]:
-        """Sets `committed_at`: when the partitions that change hands were last committed."""
+        """Sets `committed_at`: when the partitions that change hands were last committed; and
+        `resumptions`: the first commits after a rebalance, by the offset where it ended."""
         rows = settled.rows
         groups = self._slots.groups.of_column(rows.column("group_id"))
         partitions = int_column(rows, "partition")
@@ -108,6 +111,7 @@ class OffsetCommits:
         self.committed_at = self._committed_before(handovers, seen)
         self._last.set(*_newest(seen))
         circumstances = ownership.circumstances(groups, slots, places, handovers)
+        self.resumptions = _resumptions(rows, seen, kinds, circumstances)
         columns = _copied(rows, kinds)
         columns |= self._moves(seen, kinds, len(rows))
         columns |= self._people(seen, kinds, circumstances)
@@ -147,6 +151,7 @@ class OffsetCommits:
                 np.where(in_txn, settled.marker_timestamps, appended),
                 int_column(settled.rows, "commit_ts"),
                 int_column(settled.rows, "expire_ts"),
+                places,
             ),
             axis=1,
         )
@@ -233,6 +238,29 @@ class OffsetCommits:
         is_expired: Bools = np.where(expires == NONE, is_old, now >= expires)
         is_expired &= removed[:, _OFFSET] != _NO_OFFSET
         return is_expired
+
+
+def _resumptions(
+    rows: pa.RecordBatch, seen: _Seen, kinds: Kinds, circumstances: Circumstances
+) -> dict[int, list[Resumption]]:
+    """Commits of groups with members whose partition had none since the rebalance."""
+    ended = circumstances.rebalanced_at[seen.order]
+    is_first = (ended != NONE) & (seen.before[:, _PLACE] < ended)
+    is_first &= (kinds[seen.order] != _TOMBSTONE) & circumstances.have_members[seen.order]
+    (found,) = np.nonzero(is_first)
+    places = rows.select(("topic", "partition")).take(pa.array(seen.order[found]))
+    before, after = seen.before[found, _OFFSET], seen.rows[found, _OFFSET]
+    moved = after - np.where(before == _NO_OFFSET, after, before)
+    resumptions: dict[int, list[Resumption]] = {}
+    for end_offset, *resumption in zip(
+        ended[found].tolist(),
+        *(column.to_pylist() for column in places.columns),
+        seen.rows[found, _VISIBLE_AT].tolist(),
+        moved.tolist(),
+        strict=True,
+    ):
+        resumptions.setdefault(end_offset, []).append(Resumption(*resumption))
+    return resumptions
 
 
 _FIRST_INFERRED: Final = OFFSET_COMMITS.arrow_schema.names.index("visible_at")

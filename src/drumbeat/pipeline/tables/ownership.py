@@ -18,6 +18,8 @@ from drumbeat.pipeline.tables.builder import NONE, Bools, Ints
 from drumbeat.pipeline.tables.group_changes import GroupChange, Owner, TopicPartition
 from drumbeat.pipeline.tables.numbering import Slots
 
+_FACTS = 4  # about each group
+
 LastCommits: TypeAlias = dict[TopicPartition, int]
 """When a partition's offset was last committed, in ms; without those that have none."""
 
@@ -28,6 +30,7 @@ class Circumstances(NamedTuple):
     generations: Ints
     have_members: Bools
     empty_since: Ints
+    rebalanced_at: Ints  # log offset of the record that ended the group's newest rebalance
     owners: Ints
     names: list[Owner]
 
@@ -65,20 +68,27 @@ class Handovers(NamedTuple):
 
 
 class Ownership:
-    """State between batches: owner by slot; generation, members and Empty since by group."""
+    """State between batches: owner by slot; by group generation, members, since when it is Empty,
+    and where its newest rebalance ended."""
 
     def __init__(self, slots: Slots) -> None:
         self._slots = slots
         self._numbers: dict[Owner, int] = {}
         self._owners: list[Owner] = []  # by number
         self._owner_of = PerSlot(width=1)
-        self._group = PerSlot(width=3)
+        self._group = PerSlot(width=_FACTS)
+        self._rebalanced_at: dict[str, int] = {}
         self._handovers: list[_Handover] = []
-        self._generations: list[tuple[str, int, tuple[int, int, int]]] = []
+        self._generations: list[tuple[str, int, tuple[int, ...]]] = []
 
     def expect(self, change: GroupChange, topic_names: Mapping[bytes, str]) -> None:
         """A change within the batch whose commits come next."""
-        self._generations.append((change.group_id, change.log_offset, _facts(change)))
+        if change.ends_rebalance:
+            self._rebalanced_at[change.group_id] = change.log_offset
+        elif change.after is None:
+            self._rebalanced_at.pop(change.group_id, None)
+        facts = (*_facts(change), self._rebalanced_at.get(change.group_id, NONE))
+        self._generations.append((change.group_id, change.log_offset, facts))
         for topic, partition, _, owner in change.ownership:
             name = topic if isinstance(topic, str) else topic_names.get(topic)
             if name is not None:
@@ -107,12 +117,15 @@ class Ownership:
         changes = Changes(
             self._slots.groups.of(columns[0]),
             np.array(columns[1], np.int64),
-            np.array(columns[2], np.int64).reshape(-1, 3),
+            np.array(columns[2], np.int64).reshape(-1, _FACTS),
         )
         facts = self._group.get_as_of(groups, places, changes)
         owners = Changes(handovers.slots, handovers.places, handovers.owners.reshape(-1, 1))
         owner_of = self._owner_of.get_as_of(slots, places, owners)[:, 0]
-        return Circumstances(facts[:, 0], facts[:, 1] > 0, facts[:, 2], owner_of, self._owners)
+        generations, members, empty_since, rebalanced_at = facts.T
+        return Circumstances(
+            generations, members > 0, empty_since, rebalanced_at, owner_of, self._owners
+        )
 
     def happened(self, committed_at: Ints) -> dict[int, LastCommits]:
         """By log offset of the change: when its partitions had last been committed before it.

@@ -22,10 +22,15 @@ class PartitionTables:
         events: GroupEvents | None = None,
         snapshot_interval_ms: int = INTERVAL_MS,
     ) -> None:
+        self._groups = GroupTables(source, log, events)
         self._builders: tuple[TableBuilder, ...] = (
-            GroupTables(source, log, events),
+            self._groups,
             Snapshots(source, snapshot_interval_ms),
         )
+
+    def resume(self, log: LogFacts) -> None:
+        """Go on where the same builders ended, with a log that has grown."""
+        self._groups.resume(log)
 
     def feed(self, batch: pa.RecordBatch) -> Iterator[TableBatch]:
         for builder in self._builders:

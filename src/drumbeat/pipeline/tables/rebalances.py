@@ -1,130 +1,113 @@
-"""`rebalances`: one row per completed rebalance of a classic group."""
+"""`rebalances`: one row per rebalance of a group of any type.
+
+What a rebalance cost shows only later, in commits: a row is done when the group's next rebalance
+has ended, and open until then.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
-from drumbeat.pipeline.tables.builder import NONE
-from drumbeat.pipeline.tables.causes import Evidence, Finding, inferred, told
+from drumbeat.pipeline.tables.classic_rebalances import ClassicRebalances
 from drumbeat.pipeline.tables.coverage import Coverage
-from drumbeat.pipeline.tables.group_changes import Generation, GroupChange, GroupType, Member
-from drumbeat.pipeline.tables.group_events import Begun, GroupEvents
-from drumbeat.pipeline.tables.membership import Membership, compare
-from drumbeat.pipeline.tables.moves import compare_owners
+from drumbeat.pipeline.tables.epoch_rebalances import EpochRebalances
+from drumbeat.pipeline.tables.group_changes import GroupChange, GroupType, TopicPartition
+from drumbeat.pipeline.tables.group_events import GroupEvents
+from drumbeat.pipeline.tables.group_history import GroupHistory
+from drumbeat.pipeline.tables.moves import Moves, compare_owners
 from drumbeat.pipeline.tables.ownership import LastCommits
+from drumbeat.pipeline.tables.rebalance_cost import Cost, Resumption
+from drumbeat.pipeline.tables.rebalance_round import Round, cause_columns, people_columns
+
+Resumptions: TypeAlias = Mapping[int, Sequence[Resumption]]
+"""By the log offset of the record that ended a rebalance."""
 
 
-class _Start(NamedTuple):
-    at_ms: int | None
-    method: str | None
+class _Open(NamedTuple):
+    """A row whose cost may still grow."""
+
+    row: dict[str, Any]
+    end_offset: int | None
+    paused: frozenset[TopicPartition] | None
+    cost: Cost
+
+    def columns(self) -> dict[str, Any]:
+        return {**self.row, **self.cost.columns()}
 
 
 class Rebalances:
-    def __init__(self, coverage: Coverage, events: GroupEvents) -> None:
-        self._coverage = coverage
-        self._events = events
-        self._ended_ms: dict[str, int] = {}  # when the group's newest rebalance ended
+    def __init__(self, coverage: Coverage, events: GroupEvents, history: GroupHistory) -> None:
+        self._history = history
+        self._classic = ClassicRebalances(coverage, events)
+        self._epochs = EpochRebalances(coverage, history)
+        self._open: dict[str, _Open] = {}  # by group
+        self._groups: dict[int, str] = {}  # by the offset where their open rows ended
 
-    def on_change(self, change: GroupChange, commits: LastCommits) -> list[dict[str, Any]]:
-        if change.group_type is not GroupType.CLASSIC:
-            return []
+    def resumed(self, resumptions: Resumptions) -> None:
+        """Commits that followed on rebalances of earlier batches."""
+        for end_offset, commits in resumptions.items():
+            if (group_id := self._groups.get(end_offset)) is not None:
+                self._open[group_id] = self._with_cost(self._open[group_id], commits)
+
+    def on_change(
+        self, change: GroupChange, commits: LastCommits, resumptions: Resumptions
+    ) -> list[dict[str, Any]]:
+        """Rows that are done. `resumptions` are all of this batch."""
+        is_classic = change.group_type is GroupType.CLASSIC
+        rounds = (self._classic if is_classic else self._epochs).on_change(change, commits)
+        rows: list[dict[str, Any]] = []
+        for ended in rounds:
+            rows += self._close(change.group_id)
+            opened = _Open(_row(ended), ended.end_offset, ended.paused, Cost(ended.committed_ms))
+            if ended.end_offset is not None:
+                self._groups[ended.end_offset] = change.group_id
+                opened = self._with_cost(opened, resumptions.get(ended.end_offset, ()))
+            self._open[change.group_id] = opened
         if change.after is None:
-            self._ended_ms.pop(change.group_id, None)
+            rows += self._close(change.group_id)
+        return rows
+
+    def open_rows(self) -> list[dict[str, Any]]:
+        return [known.columns() for known in self._open.values()]
+
+    def _close(self, group_id: str) -> Iterable[dict[str, Any]]:
+        known = self._open.pop(group_id, None)
+        if known is None:
             return []
-        if not _is_rebalance(change.before, change.after):
-            return []
-        row = self._row(change, change.after, commits)
-        self._ended_ms[change.group_id] = change.append_ts
-        return [row]
+        if known.end_offset is not None:
+            del self._groups[known.end_offset]
+        return [known.columns()]
 
-    def _row(self, change: GroupChange, after: Generation, commits: LastCommits) -> dict[str, Any]:
-        membership = compare(change)
-        is_complete = self._coverage.is_complete(change.prev_log_offset, change.log_offset)
-        failed_attempts = _failed_attempts(change.before, after) if is_complete else None
-        begun = self._events.began(
-            change.group_id, self._ended_ms.get(change.group_id, 0), change.append_ts
-        )
-        if begun is None:
-            finding = inferred(Evidence(change, membership, commits, failed_attempts))
-        else:
-            finding = told(begun)
-        return {
-            "log_offset": change.log_offset,
-            "group_id": change.group_id,
-            "from_generation": None if change.before is None else change.before.generation_id,
-            "to_generation": after.generation_id,
-            **_times(change, after, commits, begun),
-            **_people(membership),
-            **compare_owners(change.before, after)._asdict(),
-            "failed_attempts": failed_attempts,
-            **_why(finding),
-            "complete": is_complete,
-        }
+    def _with_cost(self, known: _Open, commits: Sequence[Resumption]) -> _Open:
+        if known.paused is None:
+            return known._replace(cost=known.cost.plus(commits))
+        paused = {(self._history.topic_name(topic), number) for topic, number in known.paused}
+        affected = (commit for commit in commits if (commit.topic, commit.partition) in paused)
+        return known._replace(cost=known.cost.plus(affected))
 
 
-def _is_rebalance(before: Generation | None, after: Generation) -> bool:
-    """A static member that is replaced rewrites its generation; an unused group has no members."""
-    if before is None:
-        return bool(after.members)
-    return before.generation_id != after.generation_id
-
-
-def _failed_attempts(before: Generation | None, after: Generation) -> int | None:
-    """The generation rises when a join phase ends, and is written when the leader has synced."""
-    return None if before is None else max(0, after.generation_id - before.generation_id - 1)
-
-
-def _times(
-    change: GroupChange, after: Generation, commits: LastCommits, begun: Begun | None
-) -> dict[str, Any]:
-    has_sync = after.state_ts != NONE and bool(after.members)
-    sync_ms = max(0, change.append_ts - after.state_ts) if has_sync else None
-    start = _start(change, commits, sync_ms) if begun is None else _Start(begun.at_ms, "event")
+def _row(ended: Round) -> dict[str, Any]:
+    change = ended.change
+    assert change.after is not None
     return {
-        "start_ts": start.at_ms,
-        "end_ts": change.append_ts,
-        "duration_ms": None if start.at_ms is None else change.append_ts - start.at_ms,
-        "duration_method": start.method,
-        "sync_ms": sync_ms,
+        "log_offset": change.log_offset,
+        "group_id": change.group_id,
+        "group_type": str(change.group_type),
+        "from_generation": None if change.before is None else change.before.generation_id,
+        "to_generation": change.after.generation_id,
+        **ended.times.columns(),
+        **people_columns(ended.membership),
+        **_moves(ended)._asdict(),
+        "failed_attempts": ended.failed_attempts,
+        **cause_columns(ended.finding),
+        "complete": ended.is_complete,
     }
 
 
-def _start(change: GroupChange, commits: LastCommits, sync_ms: int | None) -> _Start:
-    """Members commit before they join again, so it began after the last commit.
-
-    And no join phase lasts longer than the longest rebalance timeout.
-    """
-    members = () if change.before is None else change.before.members.values()
-    timeouts = [member.rebalance_timeout_ms or 0 for member in members]
-    if timeouts and commits:
-        earliest = change.append_ts - (sync_ms or 0) - max(timeouts)
-        committed_at = max(commits.values())
-        if committed_at >= earliest:
-            return _Start(committed_at, "last_commit")
-        return _Start(earliest, "rebalance_timeout")
-    if sync_ms is not None:
-        return _Start(change.append_ts - sync_ms, "sync_phase")
-    return _Start(None, None)
-
-
-def _people(membership: Membership) -> dict[str, Any]:
-    returned = (*membership.replaced, *membership.restarted)
-    return {
-        "joined": _ids(membership.joined),
-        "left": _ids(membership.left),
-        "restarted": [pair.back.member_id for pair in returned],
-        "stayed": membership.stayed,
-    }
-
-
-def _ids(members: tuple[Member, ...]) -> list[str]:
-    return [member.member_id for member in members]
-
-
-def _why(finding: Finding) -> dict[str, Any]:
-    return {
-        "cause": str(finding.cause),
-        "cause_confidence": finding.confidence,
-        "cause_source": str(finding.source),
-        "client_reason": finding.client_reason,
-    }
+def _moves(ended: Round) -> Moves:
+    before, after = ended.change.before, ended.change.after
+    assert after is not None
+    if before is not None and ended.withheld:
+        before = before._replace(owners={**ended.withheld, **before.owners})
+    return compare_owners(before, after)

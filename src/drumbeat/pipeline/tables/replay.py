@@ -1,12 +1,12 @@
 """A partition's log through the coordinator's own reducer.
 
-Of several commits to the same place, with nothing but commits between them, only the last one can
-be seen afterwards: the others are left out, which makes no difference but in time.
+Of several commits to the same place, outside of transactions or in the same one, only the last one
+can be seen afterwards: the others are left out, which makes no difference but in time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -52,33 +52,41 @@ class Replay:
         is_commit = _are_commits(batch)
         is_wanted = batch.column("decode_error").is_null().to_numpy(zero_copy_only=False)
         is_wanted &= ~is_commit | self._are_last(batch, is_commit)
-        touched: set[str] = set()
-        for row in _rows(batch.select(_READ).filter(pa.array(is_wanted))):
-            touched |= self._apply(row)
+        rows = batch.select(_READ).filter(pa.array(is_wanted))
+        touched = set(rows.column("group_id").unique().drop_null().to_pylist())
+        for row in _rows(rows):
+            touched.update(self._apply(row))
         return touched
 
     def _are_last(self, batch: pa.RecordBatch, is_commit: Bools) -> Bools:
-        """Whether no commit to the same place, of the same producer, follows on this one."""
+        """Whether no commit to the same place, in the same transaction if in one, follows.
+
+        Whatever stands between two such commits leaves the same behind with the first of them as
+        without: all that looks at an offset replaces it or removes it, and so does the second.
+        """
         commits = np.flatnonzero(is_commit)
         rows = batch.filter(pa.array(is_commit))
         groups = self._slots.groups.of_column(rows.column("group_id"))
         slots = self._slots.of_columns(groups, rows.column("topic"), int_column(rows, "partition"))
-        producers = np.where(bool_column(rows, "is_txn"), int_column(rows, "producer_id"), NONE)
-        stretches = np.cumsum(~is_commit, dtype=np.int64)[commits]
-        # Mostly there is nothing but commits, by nobody in a transaction: one key is enough then.
-        keys = [column for column in (stretches, producers) if (column != column[:1]).any()]
+        is_txn = bool_column(rows, "is_txn")
+        producers = np.where(is_txn, int_column(rows, "producer_id"), NONE)
+        # Transactions of a producer follow each other: a marker, if only anybody's, is between.
+        markers = np.cumsum(bool_column(batch, "is_control"), dtype=np.int64)[commits]
+        markers[~is_txn] = NONE
+        keys = (markers, producers) if is_txn.any() else ()
         order = np.lexsort((*keys, slots))
-        is_same = _repeats(slots[order]) & _repeats(producers[order]) & _repeats(stretches[order])
+        is_same = _repeats(slots[order]) & _repeats(producers[order]) & _repeats(markers[order])
         are_last = np.zeros(len(batch), np.bool_)
         are_last[commits[order[~is_same]]] = True
         return are_last
 
-    def _apply(self, row: tuple[Any, ...]) -> set[str]:
+    def _apply(self, row: tuple[Any, ...]) -> Iterable[str]:
+        """Groups that a record is about without naming them."""
         log_offset, control_type, producer_id, is_txn, is_tombstone, key_type, key, value = row[:8]
         if control_type is not None:
             return self._end(producer_id, control_type == "COMMIT")
         if key_type is None:
-            return set()
+            return ()
         if key_type not in _OFFSET_TYPES:
             record: Record = decode(key, value)
         elif is_tombstone:
@@ -86,8 +94,7 @@ class Replay:
         else:
             record = _commit(*row[8:])
         reducer.apply(self.state, record, log_offset, producer_id if is_txn else NO_PRODUCER_ID)
-        group_id = row[8]
-        return set() if group_id is None else {group_id}
+        return ()
 
     def _end(self, producer_id: int, is_committed: bool) -> set[str]:
         touched = set(self.state.pending_offsets.get(producer_id, ()))

@@ -76,6 +76,7 @@ class Shard:
     def __init__(self, index: int, partition: Partition, environment: Environment) -> None:
         self.index = index
         self.partition = partition
+        self._log = partition.log
         self.state = ShardState.LOADING
         self._environment = environment
         self._counts = environment.counts
@@ -190,7 +191,7 @@ class Shard:
             outcome = settle(self._view, context, unsettled)
 
     def _append(self, context: Context, facts: tuple[Fact, ...]) -> bool:
-        log = self.partition.log
+        log = self._log
         offset, now_ms = log.end_offset, context.now_ms
         try:
             log.append(encode_facts(facts, self._options, offset, now_ms), expected=offset)
@@ -204,7 +205,7 @@ class Shard:
         return True
 
     def _answer(self, replies: tuple[Reply, ...]) -> None:
-        log = self.partition.log
+        log = self._log
         end_offset = log.end_offset
         if end_offset == log.synced_offset:
             for reply in replies:
