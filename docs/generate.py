@@ -6,6 +6,7 @@ python docs/generate.py [--check]
 import sys
 from pathlib import Path
 
+import cli_reference
 import diagrams
 
 from drumbeat.protocol.apis import APIS
@@ -60,6 +61,7 @@ PAGES = {
     "protocol-support.md": protocol_support,
     "configuration.md": configuration,
     "rebalance.md": rebalance,
+    "cli.md": cli_reference.render,
 }
 
 

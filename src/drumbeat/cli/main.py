@@ -13,7 +13,7 @@ from drumbeat.cli.exits import MEANINGS
 # verb -> module in drumbeat.cli and its line in the overview; the module has an `app`
 VERBS = {
     "up": ("up", "Start a node and serve until stopped."),
-    "demo": ("demo", "Watch a node at work: start, produce, consume, show."),
+    "demo": ("demo", "Watch the whole system at work, in about a minute."),
     "topics": ("topics", "List, describe, create, alter and delete topics."),
     "produce": ("produce", "Write lines to a topic."),
     "consume": ("consume", "Read records of topics, alone or as a member of a group."),
