@@ -1,6 +1,8 @@
 """Java's hash of strings, and the order of its hash maps."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from drumbeat.protocol.java_hash import (
     hash_map_order,
@@ -32,6 +34,15 @@ def test_hash_wraps_around_to_negative():
     assert java_hash("polygenelubricants") == -(2**31)
     assert java_hash("console-consumer-12345") < 2**31
     assert java_hash("ab") == 31 * ord("a") + ord("b")
+
+
+@given(st.text(max_size=70) | st.text("ab", min_size=60, max_size=200))
+def test_hash_is_the_sum_that_java_documents(text):
+    units = text.encode("utf-16-be")
+    pairs = [int.from_bytes(units[at : at + 2], "big") for at in range(0, len(units), 2)]
+    plain = sum(unit * 31 ** (len(pairs) - 1 - n) for n, unit in enumerate(pairs)) % 2**32
+    assert java_hash(text) % 2**32 == plain
+    assert -(2**31) <= java_hash(text) < 2**31
 
 
 @pytest.mark.parametrize(

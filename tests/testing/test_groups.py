@@ -188,6 +188,14 @@ def test_a_cluster_can_stop_and_restart_without_its_coordinator(own, answering):
     own.unload_coordinator(group.group_id, answering=answering)
 
 
+def test_clearing_the_faults_brings_every_coordinator_back(own):
+    with Group(own) as first, Group(own) as second:
+        own.unload_coordinator(first.group_id)
+        own.unload_coordinator(second.group_id, answering="COORDINATOR_LOAD_IN_PROGRESS")
+        own.clear_faults()
+        assert {first.seen.state, second.seen.state} == {"Stable"}
+
+
 def test_a_group_that_never_was_can_be_away(own):
     with own.coordinator_unloaded("new"):
         pass

@@ -8,7 +8,6 @@ UNUSED = """
     def test_nothing_of_the_server_is_there():
         loaded = {name for name in sys.modules if name.startswith("drumbeat")}
         assert loaded == {"drumbeat", "drumbeat.testing", "drumbeat.testing.pytest_plugin"}
-        assert "asyncio" not in sys.modules
 """
 
 
@@ -109,6 +108,8 @@ SHARED = """
     import os
     import pytest
 
+    ended = []
+
     @pytest.fixture(scope="session")
     def first_topic(drumbeat_session_cluster):
         return drumbeat_session_cluster.new_topic("orders")
@@ -125,6 +126,10 @@ SHARED = """
         cluster.record("Fetch")
         with open(f"{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}.servers", "a") as file:
             file.write(cluster.bootstrap_servers + "\\n")
+        loads = [event for event in cluster.events() if event.type == "partition_loaded"]
+        assert len(loads) == len(ended)  # each found the coordinator of the one before it back
+        ended.append(n)
+        cluster.unload_coordinator("billing")
         cluster.pause()
 """
 

@@ -10,10 +10,8 @@ import typer
 from drumbeat.cli.common import key_values
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from drumbeat.pipeline.derive import DeriveReport
-    from drumbeat.pipeline.job import StageJob, StageReport
+    from drumbeat.pipeline.job import StageReport
     from drumbeat.pipeline.manifest import Manifest
     from drumbeat.pipeline.pass_over import PassReport
 
@@ -73,6 +71,7 @@ def run(
         from drumbeat.pipeline.job import open_stage_job
     except ModuleNotFoundError as missing:
         _fail_for_missing(missing)
+    from drumbeat.pipeline.follow import Follower
     from drumbeat.pipeline.pass_over import run_pass
     from drumbeat.pipeline.progress import reporter
     from drumbeat.pipeline.session import COORDINATING, spark_session
@@ -86,7 +85,8 @@ def run(
             spark_session(master, COORDINATING) as spark,
         ):
             if follow:
-                _follow(job, spark, source, options, int(interval * 1000))
+                Follower(job, spark, _tell_pass).run(source, options, int(interval * 1000))
+                print(f"ended; state {job.writer.manifest.number}")
                 return
             report = run_pass(
                 job,
@@ -130,15 +130,6 @@ def generate(
         f"{summary.records:,} records of {summary.groups:,} groups, {hours:.1f} hours, "
         f"{summary.bytes / 1e6:,.1f} MB in {directory}"
     )
-
-
-def _follow(
-    job: "StageJob", spark: "SparkSession", source: str, options: dict[str, str], interval_ms: int
-) -> None:
-    from drumbeat.pipeline.follow import Follower
-
-    Follower(job, spark, _tell_pass).run(source, options, interval_ms)
-    print(f"ended; state {job.writer.manifest.number}")
 
 
 def _tell_pass(report: "PassReport") -> None:

@@ -61,6 +61,7 @@ def _encode_commits(facts: Sequence[Record]) -> bytes | None:
     if len(facts) >= len(short):
         return None
     parts: list[bytes] = []
+    head, head_of = b"", ("", "")  # a request's partitions come topic by topic
     for delta, fact in enumerate(facts):
         if type(fact) is not OffsetCommitRecord:
             return None
@@ -71,9 +72,11 @@ def _encode_commits(facts: Sequence[Record]) -> bytes | None:
         size = len(data)
         if size > _METADATA_BYTES_MAX or expire_ms != NO_EXPIRE_TIMESTAMP or topic_id == NULL_UUID:
             return None
-        if len(group_id) + len(topic) > KEY_CACHED_BYTES_MAX:
-            return None
-        start, head = _START + short[delta], _key_head(group_id, topic)
+        if (group_id, topic) != head_of or not head:
+            if len(group_id) + len(topic) > KEY_CACHED_BYTES_MAX:
+                return None
+            head, head_of = _key_head(group_id, topic), (group_id, topic)
+        start = _START + short[delta]
         # fmt: off
         tail = _PACK_TAIL[size](
             partition, _VALUE_LENGTH[size], FLEXIBLE_VERSION, offset, leader_epoch, size + 1,

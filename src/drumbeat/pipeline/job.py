@@ -60,6 +60,8 @@ def open_stage_job(
     try:
         with Warehouse(warehouse).writer(new_run_id()) as writer:
             yield StageJob(log, writer)
+    except ConnectionError:
+        raise
     except OSError as problem:
         raise WarehouseError(
             f"cannot write to {os.path.abspath(warehouse)}: {problem.strerror or problem}"

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from drumbeat.pipeline.errors import PipelineError
 from drumbeat.pipeline.progress import Counts, Show, watched
 from drumbeat.pipeline.session import SPARK_ERRORS, cause
+from drumbeat.pipeline.worker_memory import keep_modules
 
 _CAUSE_CHARACTERS_MAX: Final = 2_000
 
@@ -69,6 +70,7 @@ class _Attempt(Generic[T, R]):
     read: Accumulator[int]
 
     def __call__(self, task: T) -> R:
+        keep_modules()
         context = TaskContext.get()
         assert context is not None
         result = self.work(task, self.directory, f"{context.taskAttemptId()}.parquet")

@@ -65,11 +65,12 @@ class BatchOptions(NamedTuple):
 
     @property
     def attributes(self) -> int:
+        codec, _, _, _, _, _, is_transactional, is_control, is_log_append_time, _ = self
         return (
-            self.codec
-            | LOG_APPEND_TIME_FLAG * self.is_log_append_time
-            | TRANSACTIONAL_FLAG * self.is_transactional
-            | CONTROL_FLAG * self.is_control
+            codec
+            | LOG_APPEND_TIME_FLAG * is_log_append_time
+            | TRANSACTIONAL_FLAG * is_transactional
+            | CONTROL_FLAG * is_control
         )
 
 

@@ -246,7 +246,7 @@ class Cluster:
         return recording
 
     def clear_faults(self) -> None:
-        """End all faults and recordings."""
+        """End all faults and recordings, and have every coordinator back."""
         self._run(self.operations.clear_faults())
 
     def expire_member(

@@ -93,7 +93,13 @@ class UnloadedCoordinators:
 
     async def reload(self, broker: Broker, group_id: str) -> None:
         """Have the node serve it again; harmless if it does."""
-        index = broker.groups.partition_for(group_id)
+        await self._reload(broker, broker.groups.partition_for(group_id))
+
+    async def reload_all(self, broker: Broker) -> None:
+        for index in list(self._unloaded):
+            await self._reload(broker, index)
+
+    async def _reload(self, broker: Broker, index: int) -> None:
         unloaded = self._unloaded.pop(index, None)
         if unloaded is None:
             return

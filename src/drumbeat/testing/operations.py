@@ -128,3 +128,4 @@ class Operations:
 
     async def clear_faults(self) -> None:
         self._embedded.interception.clear()
+        await self._unloaded.reload_all(self._broker())

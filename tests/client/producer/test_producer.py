@@ -204,13 +204,16 @@ REFUSED = [
         "value_serializer raised",
     ),
     ({"topic": "t", "value": bytes(2_000_000)}, {}, RecordTooLargeError, "max_request_size"),
-    ({"topic": "no/good"}, {}, InvalidTopicError, "topic name is not allowed"),
+    ({"topic": "no/good"}, {}, InvalidTopicError, "'no/good' is not the name of a topic"),
+    ({"topic": b"t"}, {}, InvalidTopicError, "b't' is bytes: a topic's name is str"),
+    ({"topic": None}, {}, InvalidTopicError, "a topic's name is str"),
     (
         {"topic": "t", "partition": 99},
         {"max_block_ms": 300},
         UnknownTopicOrPartitionError,
-        "t-99",
+        "t-99 does not exist: topic t has 3 partitions",
     ),
+    ({"topic": "t", "partition": "0"}, {}, TypeError, "partition takes a number or None, not '0'"),
     ({"topic": "t", "partition": -1}, {}, ValueError, "negative"),
     ({"topic": "t", "headers": [("h", "text")]}, {}, SerializationError, "str and bytes"),
     ({"topic": "t", "headers": [b"h"]}, {}, SerializationError, "a header is a pair"),
@@ -236,7 +239,7 @@ def test_use_before_start_and_after_close(bootstrap_servers):
         with pytest.raises(IllegalStateError, match="async with"):
             await producer.send("t", b"v")
         await producer.start()
-        with pytest.raises(IllegalStateError, match="started already"):
+        with pytest.raises(IllegalStateError, match=r"starts once.*make a new one"):
             await producer.start()
         await producer.close()
         await producer.close()

@@ -8,6 +8,7 @@ from itertools import count
 import pyarrow.parquet as pq
 import pytest
 
+from drumbeat.pipeline.builders import CHUNK_RECORDS
 from drumbeat.pipeline.decode.listing import segments_of
 from drumbeat.pipeline.decode.segments import decode_segment
 from drumbeat.pipeline.derive import DeriveJob
@@ -185,6 +186,33 @@ def test_an_empty_log_has_empty_tables(spark, tmp_path):
     append_commits(folder, 0, 0, range(0))
     states = [run(spark, folder, tmp_path / "w") for _ in range(2)]
     assert [(state.partitions, state.manifest.number) for state in states] == [(0, 2), (0, 2)]
+
+
+def test_one_record_is_a_log(spark, tmp_path):
+    folder = log_folder(tmp_path / "data")
+    append_commits(folder, 0, 0, range(1))
+    assert run(spark, folder, tmp_path / "w").records == 1
+    [commit] = rows_of(tmp_path / "w", "offset_commits")
+    assert (commit["log_offset"], commit["complete"]) == (0, True)
+
+
+def test_a_run_goes_on_where_the_last_one_ended(spark, tmp_path):
+    folder = log_folder(tmp_path / "data")
+    more = CHUNK_RECORDS + 50
+    append_commits(folder, 0, 0, range(more))
+    first = run(spark, folder, tmp_path / "w")
+    assert first.records == more
+    [state] = [derived.state for derived in first.manifest.derived.values()]
+    assert state.last_offset == CHUNK_RECORDS - 1
+    append_commits(folder, 0, 0, range(more, more + 10))
+    second = run(spark, folder, tmp_path / "w")
+    assert second.records == 60
+    kept = [file for file in first.manifest.files("offset_commits") if not file.is_open]
+    assert kept
+    assert set(kept) < set(second.manifest.files("offset_commits"))
+    expected = built_in_process(folder, CLUSTER_ID, 0)
+    for table in DERIVED:
+        assert comparable(rows_of(tmp_path / "w", table)) == comparable(expected[table]), table
 
 
 def test_a_data_directory_tells_causes_and_ends(spark, tmp_path):

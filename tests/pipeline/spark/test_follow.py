@@ -5,20 +5,20 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections import Counter
 from contextlib import contextmanager
 
-import pyarrow.parquet as pq
 import pytest
 
 from drumbeat.pipeline.decode.listing import segments_of
-from drumbeat.pipeline.deriving import DERIVED
+from drumbeat.pipeline.errors import PipelineError, WarehouseError
+from drumbeat.pipeline.follow import Follower
 from drumbeat.pipeline.generator import write_log
 from drumbeat.pipeline.job import open_stage_job
 from drumbeat.pipeline.pass_over import run_pass
-from drumbeat.pipeline.warehouse import STAGING, Warehouse
-from support.log_folders import log_folder
+from drumbeat.pipeline.warehouse import Warehouse
+from support.log_folders import append_commits, log_folder
 from support.waiting import wait_until
+from support.warehouse_tables import is_writing, table_rows
 
 TIMEOUT_S = 180.0
 PARTITIONS = 3
@@ -67,24 +67,7 @@ def read_to(warehouse):
     return sum(offsets.end for ranges in covered for offsets in ranges)
 
 
-def is_writing(warehouse):
-    """Whether a task is at work that has not been published."""
-    staging = warehouse / STAGING
-    return staging.exists() and any(os.listdir(run) for run in staging.iterdir())
-
-
-def tables(path):
-    warehouse = Warehouse(str(path))
-    manifest = warehouse.manifest()
-    found = {}
-    for table in ("log_records", *DERIVED):
-        rows = Counter()
-        for file in warehouse.paths(manifest.files(table)):
-            rows.update(map(repr, pq.ParquetFile(file).read().to_pylist()))
-        found[table] = rows
-    return found
-
-
+@pytest.mark.timeout(600)
 def test_killed_and_restarted_it_has_the_tables_of_an_undisturbed_run(spark, tmp_path):
     folder, held_back = growing_folder(tmp_path)
     warehouse, out = tmp_path / "w", tmp_path / "out"
@@ -106,16 +89,54 @@ def test_killed_and_restarted_it_has_the_tables_of_an_undisturbed_run(spark, tmp
 
     with open_stage_job(str(folder), str(tmp_path / "undisturbed")) as job:
         run_pass(job, spark)
-    expected = tables(tmp_path / "undisturbed")
+    expected = table_rows(tmp_path / "undisturbed")
     assert expected["offset_commits"]
-    assert tables(warehouse) == expected
+    assert table_rows(warehouse) == expected
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT])
-def test_what_fails_ends_the_job_and_says_why(tmp_path, number):
-    folder, _ = growing_folder(tmp_path)
-    warehouse, out = tmp_path / "w", tmp_path / "out"
-    with following(folder, warehouse, out) as process:
-        wait_for(process, lambda: "state" in (out.read_text()), out, "a first line")
-        process.send_signal(number)
-        assert process.wait(TIMEOUT_S) == 0, out.read_text()
+# -- in this process -------------------------------------------------------------------------------
+
+
+def follow(spark, folder, warehouse, tell):
+    with open_stage_job(str(folder), str(warehouse)) as job:
+        Follower(job, spark, tell).run(str(folder), {}, interval_ms=50)
+        return job.writer.manifest
+
+
+def small_folder(path):
+    folder = log_folder(path / "data")
+    append_commits(folder, 0, 0, range(10))
+    return folder
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_after_the_pass_that_is_being_made(spark, tmp_path, number):
+    folder, passes = small_folder(tmp_path), []
+    before = signal.getsignal(number)
+
+    def tell(report):
+        passes.append(report.staged.rows)
+        if len(passes) == 1:
+            append_commits(folder, 0, 0, range(10, 15))
+        else:
+            os.kill(os.getpid(), number)
+
+    manifest = follow(spark, folder, tmp_path / "w", tell)
+    assert passes == [10, 5]
+    assert manifest.rows("offset_commits") == 15
+    assert signal.getsignal(number) == before
+
+
+def test_what_ends_the_stream_is_said(spark, tmp_path):
+    folder = small_folder(tmp_path)
+    with pytest.raises(PipelineError, match=f"SourceError: {folder} does not exist"):
+        follow(spark, folder, tmp_path / "w", lambda _report: shutil.rmtree(folder))
+    assert Warehouse(str(tmp_path / "w")).manifest().rows("offset_commits") == 10
+
+
+def test_what_ends_a_pass_is_said(spark, tmp_path):
+    def tell(_report):
+        raise WarehouseError("no room")
+
+    with pytest.raises(WarehouseError, match=r"^no room$"):
+        follow(spark, small_folder(tmp_path), tmp_path / "w", tell)

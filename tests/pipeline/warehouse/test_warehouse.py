@@ -11,7 +11,8 @@ import pytest
 from drumbeat.pipeline.decode.batches import OffsetRange
 from drumbeat.pipeline.errors import WarehouseError, WarehouseHeld
 from drumbeat.pipeline.manifest import DataFile, LogPartition
-from drumbeat.pipeline.warehouse import MANIFESTS_KEPT, StagedFile, Warehouse
+from drumbeat.pipeline.progress_rows import about_cluster
+from drumbeat.pipeline.warehouse import KEPT_MS, MANIFESTS_KEPT, StagedFile, Warehouse
 
 TABLE = "log_records"
 SOURCE = LogPartition("c", 3)
@@ -79,6 +80,22 @@ def test_superseded_files_remain_for_readers_for_a_while(tmp_path):
     assert len(kept) == MANIFESTS_KEPT
     assert len(os.listdir(tmp_path / "_manifest")) == MANIFESTS_KEPT
     assert warehouse.paths(warehouse.manifest().files(TABLE)) == kept[-1:]
+
+
+def test_a_run_that_has_no_end_removes_what_nobody_reads(tmp_path):
+    warehouse = Warehouse(str(tmp_path))
+    times = [0, 1, 2, KEPT_MS // 2, KEPT_MS, 2 * KEPT_MS]
+    with warehouse.writer("a") as writer:
+        for now_ms in times:
+            with open(os.path.join(writer.staging, "1.parquet"), "w") as file:
+                file.write(str(now_ms))
+            about = about_cluster("c", now_ms)
+            moved = writer.move_in([StagedFile(table=TABLE, name="1.parquet", file=about)])
+            removed = writer.manifest.files(TABLE)
+            writer.publish(writer.manifest.with_files(TABLE, moved, removed), now_ms)
+        kept = sorted(Path(path).read_text() for path in files_on_disk(warehouse))
+        assert kept == sorted(map(str, times[-MANIFESTS_KEPT:]))
+        assert len(os.listdir(tmp_path / "_manifest")) == MANIFESTS_KEPT
 
 
 class Killed(BaseException):

@@ -61,8 +61,10 @@ def assignor(choice: AssignorChoice) -> Assignor:
 def _made(choice: AssignorChoice) -> object:
     if isinstance(choice, str):
         if choice not in _MAKERS:
-            near = get_close_matches(choice.lower(), _NAMED) or get_close_matches(choice, _MAKERS)
-            hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+            near = get_close_matches(choice.lower(), _NAMED, 1) or get_close_matches(
+                choice, _MAKERS, 1
+            )
+            hint = f"did you mean {near[0]!r}? " if near else ""
             raise ConfigError(
                 f"{choice!r} in partition_assignment_strategy is not known: {hint}{_offer()}"
             )

@@ -31,24 +31,20 @@ def checked_partition(given: Any) -> TopicPartition:
 
 
 def checked_offset(tp: TopicPartition, given: Any) -> OffsetAndMetadata:
-    """Where to go on in a partition."""
+    """Where to go on in a partition, or what to commit for it."""
     match given:
         case OffsetAndMetadata(offset=int(offset)) if not isinstance(offset, bool):
-            wanted = given
-        case int(offset) if not isinstance(offset, bool):
-            wanted = OffsetAndMetadata(offset)
+            pass
         case _:
-            raise TypeError(f"{tp}: {given!r} is not an offset: give an int or OffsetAndMetadata")
+            raise TypeError(f"{tp}: {given!r} is not an offset, such as OffsetAndMetadata(42)")
     if offset < 0:
         raise IllegalStateError(f"{tp}: offset {offset} is negative")
-    return wanted
+    return given
 
 
 def checked_offsets(offsets: Any) -> dict[TopicPartition, OffsetAndMetadata]:
     """What to commit, by partition."""
     if not isinstance(offsets, Mapping):
-        raise TypeError(
-            f"commits take {{TopicPartition: offset}}, not {type(offsets).__name__}: {offsets!r}"
-        )
+        raise TypeError(f"commits take {{TopicPartition: OffsetAndMetadata}}, not {offsets!r}")
     partitions = {each: checked_partition(each) for each in offsets}
     return {tp: checked_offset(tp, offsets[each]) for each, tp in partitions.items()}

@@ -57,7 +57,7 @@ class Engine:
         self.subscriptions = SubscriptionState(_RESETS[config.auto_offset_reset])
         self.metrics = ConsumerMetrics()
         self.cluster = Cluster(config)
-        self.missing = MissingPartitions(self.cluster, self.subscriptions)
+        self._missing = MissingPartitions(self.cluster, self.subscriptions)
         self.lookup = OffsetLookup(config, self.cluster)
         self.fetcher = Fetcher(config, self.cluster, self.subscriptions, self.metrics, self.wake)
         self.positions = Positions(config, self.subscriptions, self.lookup, self.wake)
@@ -242,7 +242,8 @@ class Engine:
     def seek(self, tp: TopicPartition, offset: int | OffsetAndMetadata) -> None:
         self.check_open()
         state = self.subscriptions.state(tp)
-        wanted = checked_offset(tp, offset)
+        given = offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
+        wanted = checked_offset(tp, given)
         self.interrupt()
         state.seek(wanted.offset, wanted.leader_epoch)
         self.wake()

@@ -20,6 +20,7 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from drumbeat.client.consumer.calls import Call, Inbox, Mail, Work
+from drumbeat.client.consumer.checks import checked_partitions
 from drumbeat.client.consumer.committer import Offsets, OnCommit
 from drumbeat.client.consumer.consumer import (
     CLOSE_TIMEOUT_MS,
@@ -115,7 +116,7 @@ class SyncConsumer:
         self._run(self._started().unsubscribe)
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
-        consumer, chosen = self._started(), list(partitions)
+        consumer, chosen = self._started(), checked_partitions(partitions)
         self._call(lambda: consumer.assign(chosen))
 
     def assignment(self) -> frozenset[TopicPartition]:

@@ -299,5 +299,11 @@ class Cluster:
     def _gave_up(self, limit_ms: int, last: KafkaError | None) -> KafkaError:
         if last is not None:
             return last.saying(f"{last.message}; gave up after {limit_ms} ms")
-        why = "; ".join(self._nodes.troubles())
-        return RequestTimedOut(f"not done within {limit_ms} ms" + (f": {why}" if why else ""))
+        return RequestTimedOut(f"not done within {limit_ms} ms: {self.troubles()}")
+
+    def troubles(self) -> str:
+        """Why something may not be done yet: brokers that do not answer, or cannot be reached."""
+        return (
+            "; ".join(self._nodes.troubles())
+            or "connections work, so a broker is slow or not ready"
+        )

@@ -142,22 +142,27 @@ class Nodes:
         self._retry_at_ms[node_id] = monotonic_ms() + self._backoff.delay_ms(failures, draw())
 
     def _explained(self, node_id: int, address: Address, problem: KafkaError) -> KafkaError:
-        """A broker was never reached where it says it is: that needs a second look."""
-        if node_id < 0 or address in self._reached or self._bootstrap is None:
+        hint = self._hint(node_id, address)
+        if not hint:
             return problem
-        why = diagnosis.advertised(broker_id(node_id), self._bootstrap)
-        explained = problem.saying(f"{problem.message}{why}")
+        explained = problem.saying(problem.message + hint)
         if address not in self._reported:
             self._reported.add(address)
             log.warning("a broker cannot be reached: %s", explained.message)
         return explained
 
+    def _hint(self, node_id: int, address: Address) -> str:
+        """For a broker that was never reached where it says it is."""
+        if node_id < 0 or address in self._reached or self._bootstrap is None:
+            return ""
+        return diagnosis.advertised(broker_id(node_id), self._bootstrap)
+
     def troubles(self) -> list[str]:
         """What a request that is not done may be waiting for, in words."""
         connecting = {
-            node_id: f"no connection to {self._addresses[node_id]} yet"
+            node_id: f"no connection to {address} yet{self._hint(node_id, address)}"
             for node_id in self._opening
-            if node_id in self._addresses
+            if (address := self._addresses.get(node_id)) is not None
         }
         answers = [
             f"no answer of {connection.address} to {connection.awaited} yet"

@@ -258,7 +258,7 @@ class Producer:
             if topic in cluster.metadata.topics:
                 raise cluster.problem_of(wanted) from None
             raise RequestTimedOut(
-                f"{wanted}: no metadata within max_block_ms={max_block_ms}: is the cluster up?"
+                f"{wanted}: no metadata within max_block_ms={max_block_ms}: {cluster.troubles()}"
             ) from None
         self._running()
         if topic not in self._routes:

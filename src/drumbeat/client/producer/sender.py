@@ -276,7 +276,7 @@ class Sender:
             text = (
                 f"{batch.topic_partition}: not acknowledged within delivery_timeout_ms="
                 f"{self._settings.delivery_timeout_ms}, after {batch.attempts} retries: "
-                "is the partition's leader up?"
+                f"{self._cluster.troubles()}"
             )
             outcome = Outcome(batch.first, error=RequestTimedOut(text))
             self._fail(batch, outcome, is_refused=False)

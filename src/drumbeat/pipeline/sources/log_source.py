@@ -27,6 +27,7 @@ from drumbeat.pipeline.errors import SourceError
 from drumbeat.pipeline.manifest import LogPartition
 from drumbeat.pipeline.schemas import LOG_RECORDS
 from drumbeat.pipeline.sources.log_folder import OFFSETS_TOPIC, LogFolder, LogRange
+from drumbeat.pipeline.worker_memory import keep_modules
 
 NAME: Final = "drumbeat_log"
 EARLIEST: Final = "earliest"
@@ -75,6 +76,7 @@ class LogReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, RangePartition)
+        keep_modules()
         log_range = partition.log_range
         for segment in log_range.segments:
             try:

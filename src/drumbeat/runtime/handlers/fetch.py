@@ -31,6 +31,7 @@ from drumbeat.runtime.topics import Topic
 IDS_SINCE = 13
 LEADERS_SINCE = 16
 NO_LEADER = LeaderIdAndEpoch()
+NO_DIVERGENCE = EpochEndOffset()
 READ_COMMITTED = 1
 NO_SESSION = 0
 FULL_FETCH_EPOCHS = (-1, 0)
@@ -121,7 +122,7 @@ def _by_topic(answered: list[_Answered]) -> tuple[FetchableTopicResponse, ...]:
 
 def _is_urgent(answered: _Answered) -> bool:
     _, data = answered
-    return data.error_code != ErrorCode.NONE or data.diverging_epoch != EpochEndOffset()
+    return data.error_code != 0 or data.diverging_epoch != NO_DIVERGENCE
 
 
 def _with_isolation(data: PartitionData, isolation_level: int) -> PartitionData:
@@ -150,11 +151,11 @@ def _read_partition(
             refused = refused._replace(current_leader=leader)
         return refused
     bytes_left, is_first = budget
-    diverging_epoch = EpochEndOffset()
+    diverging_epoch = NO_DIVERGENCE
     try:
         if asked.last_fetched_epoch >= 0:
             diverging_epoch = _diverging_epoch(partition, asked)
-        has_diverged = diverging_epoch != EpochEndOffset()
+        has_diverged = diverging_epoch != NO_DIVERGENCE
         records = b"" if has_diverged else _records(partition, asked, bytes_left, is_first)
     except OffsetOutOfRange:
         return _error(index, ErrorCode.OFFSET_OUT_OF_RANGE)
@@ -180,7 +181,7 @@ def _diverging_epoch(partition: Partition, asked: FetchPartition) -> EpochEndOff
         raise OffsetOutOfRange(asked.fetch_offset, partition.log.start_offset, end_offset)
     if epoch < asked.last_fetched_epoch or end_offset < asked.fetch_offset:
         return EpochEndOffset(epoch, end_offset)
-    return EpochEndOffset()
+    return NO_DIVERGENCE
 
 
 def _records(
