@@ -5,9 +5,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent.parent
+# Quotes examples/, which run as they are: tests/testing/test_examples.py compares.
+QUOTING = ROOT / "docs/testing.md"
 PAGES = sorted(
     path.relative_to(ROOT)
     for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md"))
+    if path != QUOTING
 )
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LANGUAGES = {"sh", "python"}  # what can be run; "text", "mermaid", "csv" and such cannot

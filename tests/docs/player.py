@@ -10,15 +10,18 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 from docs.pages import ROOT, Block, commands
+from drumbeat.cli.demo.processes import SteadyProducer
 from drumbeat.client import SyncAdmin, SyncProducer
 from drumbeat.client.admin import NewTopic
 from drumbeat.client.values import OffsetAndMetadata, TopicPartition
 from support.node_process import NodeProcess
 
-TIMEOUT_S = 150
+TIMEOUT_S = 100
+TOPIC = "orders"
 ADDRESSES = re.compile(r"\b(127\.0\.0\.1|localhost|broker-1):9092\b")
 SET_UP = re.compile(r"^(make|pip|python3? -m venv|\.|git clone|cd) ")
 ENDLESS = re.compile(r"--follow|--watch|--keep|for \w+ in consumer|processAllAvailable\(\) #")
@@ -87,14 +90,26 @@ class Player:
             said = ""
             try:
                 if is_endless:
-                    said = process.stdout.readline()
-                    assert said, f"{command[-1]!r} said nothing"
+                    said = self._first_line(process)
                     os.killpg(process.pid, signal.SIGINT)
                 said += process.communicate(timeout=TIMEOUT_S)[0]
             finally:
                 process.kill()
         wanted = ENDS_WELL if is_endless else (0,)
         assert process.returncode in wanted, f"{command[-1]!r} ended so:\n{said}"
+
+    def _first_line(self, process: subprocess.Popen[str]) -> str:
+        """What it says while records keep coming; nothing, if that is not within the time limit."""
+        overdue = threading.Timer(TIMEOUT_S, process.kill)
+        overdue.start()
+        producer = SteadyProducer(self.address, [TOPIC])
+        try:
+            said = process.stdout.readline()
+        finally:
+            producer.stop()
+            overdue.cancel()
+        assert said, f"{process.args[-1]!r} said nothing"
+        return said
 
     def _environment(self) -> dict[str, str]:
         path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
@@ -121,14 +136,14 @@ class Player:
 def prepare(servers: str) -> None:
     """Topic `orders` with records, and a group `billing` that has consumed half of them."""
     with SyncAdmin(bootstrap_servers=servers) as admin:
-        if "orders" in admin.list_topics():
+        if TOPIC in admin.list_topics():
             return
-        admin.create_topics([NewTopic(name="orders", num_partitions=3)])
+        admin.create_topics([NewTopic(name=TOPIC, num_partitions=3)])
         with SyncProducer(bootstrap_servers=servers) as producer:
             for number in range(30):
-                producer.send("orders", value=b"order %d" % number, partition=number % 3)
+                producer.send(TOPIC, value=b"order %d" % number, partition=number % 3)
         admin.alter_group_offsets(
-            "billing", {TopicPartition("orders", n): OffsetAndMetadata(5) for n in range(3)}
+            "billing", {TopicPartition(TOPIC, n): OffsetAndMetadata(5) for n in range(3)}
         )
 
 

@@ -4,6 +4,7 @@ import asyncio
 import os
 import random
 import shutil
+import threading
 
 import pytest
 
@@ -20,14 +21,38 @@ PARTITIONS = [TopicPartition("orders", number) for number in range(4)]
 
 
 class CountingDisk(Disk):
-    """Counts the syncs of each file."""
+    """Counts the writes and syncs of each file."""
 
     def __init__(self):
+        self.writes = []
         self.syncs = []
 
+    def write(self, fd, buffers, position):
+        self.writes.append(name_of(fd))
+        return super().write(fd, buffers, position)
+
     def sync(self, fd):
-        self.syncs.append(os.path.basename(os.readlink(f"/proc/self/fd/{fd}")))
+        self.syncs.append(name_of(fd))
         super().sync(fd)
+
+
+class HeldDisk(Disk):
+    """Syncs of the journal wait until they are let go."""
+
+    def __init__(self):
+        self.held = threading.Event()
+        self.held.set()
+        self.is_waiting = threading.Event()
+
+    def sync(self, fd):
+        if name_of(fd) == FILE and not self.held.is_set():
+            self.is_waiting.set()
+            self.held.wait()
+        super().sync(fd)
+
+
+def name_of(fd):
+    return os.path.basename(os.readlink(f"/proc/self/fd/{fd}"))
 
 
 def segment_of(directory, topic_partition):
@@ -46,6 +71,47 @@ def test_commits_of_many_partitions_share_one_sync(tmp_path):
             return list(disk.syncs)
 
     assert asyncio.run(scenario()) == [FILE]
+
+
+def test_a_round_takes_what_partitions_have_when_it_begins(tmp_path):
+    """Commits that meet in one turn of the loop are written once per partition."""
+    disk = CountingDisk()
+
+    async def scenario():
+        async with LocalStore(tmp_path, disk=disk) as store:
+            logs = [await store.acquire(tp, SETTINGS) for tp in PARTITIONS]
+            await asyncio.gather(*(write(log, b"first") for log in logs))
+            disk.writes.clear()
+            disk.syncs.clear()
+            for number in range(3):
+                for log in logs:
+                    append(log, b"%d" % number)
+                    log.request_sync()
+            await asyncio.gather(*(log.sync() for log in logs))
+            return disk.writes[:], disk.syncs[:], contents(logs[0])
+
+    writes, syncs, found = asyncio.run(scenario())
+    assert (writes, syncs) == ([SEGMENT] * len(PARTITIONS) + [FILE], [FILE])
+    assert found == [(0, b"first"), (1, b"0"), (2, b"1"), (3, b"2")]
+
+
+def test_a_large_commit_does_not_wait_for_a_round(tmp_path):
+    disk = HeldDisk()
+
+    async def scenario():
+        async with LocalStore(tmp_path, disk=disk) as store:
+            small, large = [await store.acquire(tp, SETTINGS) for tp in PARTITIONS[:2]]
+            await write(small, b"first")
+            disk.held.clear()
+            append(small, b"second")
+            waiting = asyncio.ensure_future(small.sync())
+            await asyncio.to_thread(disk.is_waiting.wait)
+            assert await write(large, bytes(SMALL_BYTES_MAX)) == 0
+            assert not waiting.done()
+            disk.held.set()
+            return await waiting
+
+    assert asyncio.run(scenario()) == 2
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,10 @@ class KafkaError(DrumbeatError):
 
     def saying(self, message: str) -> Self:
         """The same error in other words, for who knows more of what was being done."""
-        return type(self)(self.code, message)
+        # Not by calling the class: those made elsewhere take other arguments.
+        other = type(self).__new__(type(self), *self.args)
+        other.__dict__.update(self.__dict__, message=message)
+        return other
 
 
 class NamedKafkaError(KafkaError):
@@ -110,9 +113,6 @@ class NamedKafkaError(KafkaError):
     def __init__(self, message: str | None = None) -> None:
         super().__init__(self.CODE, message)
         self.args = (message,)
-
-    def saying(self, message: str) -> Self:
-        return type(self)(message)
 
 
 class NodeDisconnected(NamedKafkaError):  # noqa: N818 - what happened

@@ -1,7 +1,7 @@
 """The records of a commit, encoded together: most of what a coordinator writes.
 
 What `record_codec.encode` and `encode_batch` make of the same records, byte for byte, without the
-values in between. One key and value at a time costs three times as much; it is the way for
+values in between. One key and value at a time takes up to twice as long; it is the way for
 everything that is not ordinary.
 """
 

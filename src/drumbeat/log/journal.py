@@ -18,8 +18,6 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from crc32c import crc32c
-
 from drumbeat.log.errors import CorruptLog
 from drumbeat.log.files import (
     Disk,
@@ -29,6 +27,7 @@ from drumbeat.log.files import (
     sync_file,
     write_all,
 )
+from drumbeat.protocol.crc import crc32c
 
 FILE: Final = ".drumbeat-journal"
 FILE_BYTES: Final = 32 << 20

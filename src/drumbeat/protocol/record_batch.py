@@ -10,9 +10,8 @@ import struct
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from crc32c import crc32c
-
 from drumbeat.protocol.compression import Codec
+from drumbeat.protocol.crc import crc32c
 from drumbeat.protocol.varint import Buffer
 
 HEADER_BYTES: Final = 61

@@ -9,9 +9,8 @@ from itertools import repeat
 from operator import itemgetter
 from typing import Final, NamedTuple
 
-from crc32c import crc32c
-
 from drumbeat.protocol.compression import Codec, DecompressionError, compress, decompress
+from drumbeat.protocol.crc import crc32c
 from drumbeat.protocol.record_batch import (
     CODEC_MASK,
     CONTROL_FLAG,

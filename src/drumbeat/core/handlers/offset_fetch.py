@@ -41,6 +41,7 @@ _Offsets: TypeAlias = Mapping[TopicPartition, CommittedOffset]
 _Partitions: TypeAlias = Set[TopicPartition]
 _Answers: TypeAlias = tuple[OffsetFetchResponseTopics, ...]
 _NONE: _Offsets = {}
+_NOWHERE: _Partitions = frozenset()
 _SINGLE = repeat(OffsetFetchResponsePartition)  # the same fields under another name
 _DEAD = GroupState.DEAD  # an enum's member takes longer to find than to compare
 
@@ -58,20 +59,24 @@ def offset_fetch(view: View, context: Context, request: OffsetFetchRequest) -> O
             ]
         )
         return _outcome(context, (0, (), 0, groups))
-    asked = _new(OffsetFetchRequestGroup, (group_id, None, -1, _as_topics(single)))
-    topics = _fetch(view, context, asked, require_stable)
-    return _outcome(context, (0, _as_single(topics), 0, ()))
+    topics = _fetch_single(view, context, group_id, single, require_stable)
+    return _outcome(context, (0, topics, 0, ()))
 
 
 def _fetch(
     view: View, context: Context, asked: OffsetFetchRequestGroup, require_stable: bool
 ) -> _Answers:
-    group_id, topics = asked.group_id, asked.topics
-    offsets = view.offsets.get(group_id, _NONE) if _is_known(view, group_id) else _NONE
-    unstable: _Partitions = pending_partitions(view, group_id) if require_stable else frozenset()
+    group_id, _, _, topics = asked
+    offsets, unstable = _offsets(view, group_id, require_stable)
     if topics is None:
         return _all_topics(context, offsets, unstable)
     return _asked_topics(context, topics, offsets, unstable)
+
+
+def _offsets(view: View, group_id: str, require_stable: bool) -> tuple[_Offsets, _Partitions]:
+    """Where the group has got to, and where a transaction may move it any moment."""
+    offsets = view.offsets.get(group_id, _NONE) if _is_known(view, group_id) else _NONE
+    return offsets, pending_partitions(view, group_id) if require_stable else _NOWHERE
 
 
 def _is_known(view: View, group_id: str) -> bool:
@@ -163,23 +168,29 @@ def _nothing(index: int, error: ErrorCode) -> OffsetFetchResponsePartitions:
 # -- versions 1 to 7: one group, at the top level -------------------------------------------------
 
 
-def _as_topics(
+def _fetch_single(
+    view: View,
+    context: Context,
+    group_id: str,
     asked: Iterable[OffsetFetchRequestTopic] | None,
-) -> tuple[OffsetFetchRequestTopics, ...] | None:
+    require_stable: bool,
+) -> tuple[OffsetFetchResponseTopic, ...]:
+    offsets, unstable = _offsets(view, group_id, require_stable)
     if asked is None:
-        return None
-    return tuple(
-        [_new(OffsetFetchRequestTopics, (name, NULL_UUID, indexes)) for name, indexes in asked]
-    )
-
-
-def _as_single(topics: _Answers) -> tuple[OffsetFetchResponseTopic, ...]:
+        found = _all_topics(context, offsets, unstable)
+        return tuple([_as_single(name, partitions) for name, _, partitions in found])
     return tuple(
         [
-            _new(OffsetFetchResponseTopic, (name, tuple(map(_new, _SINGLE, partitions))))
-            for name, _, partitions in topics
+            _as_single(name, _answers(name, NULL_UUID, indexes, offsets, unstable))
+            for name, indexes in asked
         ]
     )
+
+
+def _as_single(
+    name: str, partitions: Iterable[OffsetFetchResponsePartitions]
+) -> OffsetFetchResponseTopic:
+    return _new(OffsetFetchResponseTopic, (name, tuple(map(_new, _SINGLE, partitions))))
 
 
 def _outcome(context: Context, fields: tuple[object, ...]) -> Outcome:
