@@ -2,7 +2,7 @@
 
     python benchmarks/pipeline.py [--records N ...] [--masters URL ...] [--no-derive]
 
-For each size a log of 2,000 groups is generated, and then, in one Spark session per master, in
+For each size a log is generated, of one group per 5,000 records, and then, in Spark sessions in
 which a small log was processed before:
 
 decode  every record decoded in a task and dropped: what staging cannot be faster than
@@ -21,8 +21,8 @@ import argparse
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
@@ -32,17 +32,19 @@ from pyspark.sql import SparkSession
 from drumbeat.pipeline.decode.batches import OffsetRange
 from drumbeat.pipeline.derive import DeriveJob
 from drumbeat.pipeline.generator import write_data_directory
-from drumbeat.pipeline.job import open_stage_job
+from drumbeat.pipeline.job import SHARED_BYTES_MAX, open_stage_job
 from drumbeat.pipeline.progress import show_nothing
-from drumbeat.pipeline.session import register_sources, spark_session
+from drumbeat.pipeline.session import COORDINATING, register_sources, spark_session
 from drumbeat.pipeline.sources.log_folder import LogFolder, LogRange
 from drumbeat.pipeline.sources.log_source import read_segment
 from drumbeat.pipeline.tasks import run_tasks
 
 SIZES = (1_000_000, 3_000_000)
 MASTERS = ("local[1]", "local[2]")
-GROUPS = 2_000
+SOURCE = "source"
+RECORDS_PER_GROUP = 5_000  # the same at all sizes, and with it what a log consists of
 WARM_UP_RECORDS = 20_000
+WARM_UPS = 2
 EVERYTHING = OffsetRange.of(None, None)
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 HEADER = "   records  step    master    seconds  M records/s     CPU s  CPU us/record  worker MB"
@@ -90,7 +92,7 @@ def decode_range(log_range: LogRange, directory: str, name: str) -> Decoded:
 def decode(spark: SparkSession, log: str, warehouse: str) -> int:
     folder = LogFolder.open(log)
     ranges = [each for source in folder.sources() for each in folder.ranges(source, EVERYTHING)]
-    results = run_tasks(spark, ranges, warehouse, decode_range, show_nothing)
+    results = run_tasks(spark, ranges, warehouse, decode_range, show_nothing, SHARED_BYTES_MAX)
     return sum(result.rows for result in results)
 
 
@@ -112,7 +114,7 @@ def derive(spark: SparkSession, log: str, warehouse: str) -> int:
 Step = Callable[[SparkSession, str, str], int | None]
 STEPS: dict[str, Step] = {
     "decode": decode,
-    "source": read_source,
+    SOURCE: read_source,
     "stage": stage,
     "derive": derive,
 }
@@ -178,7 +180,8 @@ def measure(spark: SparkSession, step: str, log: str, warehouse: str, records: i
 @contextmanager
 def generated(directory: str, records: int) -> Iterator[str]:
     log = os.path.join(directory, f"log-{records}")
-    write_data_directory(log, records=records, groups=GROUPS, seed=0)
+    groups = max(1, records // RECORDS_PER_GROUP)
+    write_data_directory(log, records=records, groups=groups, seed=0)
     try:
         yield log
     finally:
@@ -186,27 +189,35 @@ def generated(directory: str, records: int) -> Iterator[str]:
 
 
 @contextmanager
-def session(master: str, directory: str) -> Iterator[SparkSession]:
+def session(master: str, steps: Sequence[str], directory: str) -> Iterator[SparkSession]:
     """A session whose workers are there and have imported what they need."""
-    with spark_session(master) as spark, generated(directory, WARM_UP_RECORDS) as log:
+    settings = {} if SOURCE in steps else COORDINATING
+    with spark_session(master, settings) as spark, generated(directory, WARM_UP_RECORDS) as log:
         register_sources(spark)
-        run(spark, tuple(STEPS), log, directory, WARM_UP_RECORDS)
+        for _ in range(WARM_UPS):
+            run(spark, steps, log, directory, WARM_UP_RECORDS)
         yield spark
 
 
 def run(
-    spark: SparkSession, steps: tuple[str, ...], log: str, directory: str, records: int
+    spark: SparkSession, steps: Sequence[str], log: str, directory: str, records: int
 ) -> list[Sample]:
     with tempfile.TemporaryDirectory(dir=directory) as warehouse:
         return [measure(spark, step, log, warehouse, records) for step in steps]
 
 
-def samples(sizes: list[int], masters: list[str], steps: tuple[str, ...], directory: str):
-    for records in sizes:
-        with generated(directory, records) as log:
-            for master in masters:
-                with session(master, directory) as spark:
-                    yield from run(spark, steps, log, directory, records)
+def samples(
+    sizes: Sequence[int], masters: Sequence[str], steps: Sequence[str], directory: str
+) -> Iterator[Sample]:
+    """Rows enter the JVM in one step only, which therefore needs another kind of session."""
+    jobs = [step for step in steps if step != SOURCE]
+    with ExitStack() as logs:
+        paths = {size: logs.enter_context(generated(directory, size)) for size in sorted(sizes)}
+        for master in masters:
+            for together in ([SOURCE], jobs):
+                with session(master, together, directory) as spark:
+                    for size, path in paths.items():
+                        yield from run(spark, together, path, directory, size)
 
 
 def summary(found: list[Sample]) -> Iterator[str]:
@@ -217,7 +228,7 @@ def summary(found: list[Sample]) -> Iterator[str]:
     )
     for records in sizes:
         for master in masters:
-            staged, read = (by_place[step, records, master] for step in ("stage", "source"))
+            staged, read = (by_place[step, records, master] for step in ("stage", SOURCE))
             decoded = by_place["decode", records, master]
             yield (
                 f"{records:,} on {master}: stage reaches {staged.rate / read.rate:.0%} of source, "

@@ -30,6 +30,7 @@ from drumbeat.pipeline.tasks import run_tasks
 from drumbeat.pipeline.warehouse import StagedFile, Warehouse, WarehouseWriter
 
 LISTINGS_MAX: Final = 3  # compaction that deletes what was listed, twice in one run, is no chance
+SHARED_BYTES_MAX: Final = 16 << 20  # of the log in one task; takes some 200 ms
 _EVERYTHING: Final = OffsetRange.of(None, None)
 
 
@@ -86,7 +87,9 @@ class StageJob:
         for _ in range(LISTINGS_MAX):
             began_ms = monotonic_ms()
             self.log = self.log.refreshed()
-            results = run_tasks(spark, self.plan(), self.staging, stage_range, show)
+            results = run_tasks(
+                spark, self.plan(), self.staging, stage_range, show, SHARED_BYTES_MAX
+            )
             self.publish(results, monotonic_ms() - began_ms)
             done += results
             if not any(result.is_gone for result in results):

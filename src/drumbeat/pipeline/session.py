@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import socket
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -74,8 +75,26 @@ def spark_session(
 
 def register_sources(session: SparkSession) -> None:
     """Make our data sources known by their names, as in `spark.read.format("drumbeat_log")`."""
+    if is_local(session.sparkContext.master or ""):
+        _check_python(session.conf.get("spark.pyspark.python", None))
     for source in SOURCES:
         session.dataSource.register(source)
+
+
+def _check_python(configured: str | None) -> None:
+    """Spark says nothing but ModuleNotFoundError, in a long trace, if its Python is another."""
+    name = configured or os.environ.get("PYSPARK_PYTHON") or "python3"
+    found = shutil.which(name)
+    if found is None or os.path.dirname(found) == os.path.dirname(sys.executable):
+        return
+    tried = subprocess.run(
+        [found, "-c", "import drumbeat.pipeline"], capture_output=True, check=False
+    )
+    if tried.returncode:
+        raise PipelineError(
+            f"Spark runs {found}, which has no drumbeat: before the session starts, set "
+            f"PYSPARK_PYTHON={sys.executable}, or activate the environment that has drumbeat"
+        )
 
 
 def is_local(master: str) -> bool:

@@ -1,4 +1,8 @@
-"""Pieces of work as Spark tasks: one task each, no shuffle, counted while they go on."""
+"""Pieces of work as Spark tasks: no shuffle, counted while they go on.
+
+A large piece is a task of its own. Small ones share a task: each task costs Spark some ten
+milliseconds, which is more than such a piece may take.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,8 @@ from drumbeat.pipeline.progress import Counts, Show, watched
 from drumbeat.pipeline.session import SPARK_ERRORS, cause
 from drumbeat.pipeline.worker_memory import keep_modules
 
+SHARED_BYTES_MAX: Final = 1 << 20
+_TASKS_PER_CORE_MIN: Final = 2  # so that one that takes longer does not leave the others idle
 _CAUSE_CHARACTERS_MAX: Final = 2_000
 
 
@@ -42,22 +48,41 @@ class Work(Protocol[_T_contra, _R_co]):
 
 
 def run_tasks(
-    spark: SparkSession, tasks: Sequence[T], directory: str, work: Work[T, R], show: Show
+    spark: SparkSession,
+    tasks: Sequence[T],
+    directory: str,
+    work: Work[T, R],
+    show: Show,
+    shared_bytes_max: int = SHARED_BYTES_MAX,
 ) -> list[R]:
     """All results; the files of tasks that failed or ran twice stay in `directory`."""
     if not tasks:
         return []
     context = spark.sparkContext
     rows, read = context.accumulator(0), context.accumulator(0)
-    largest_first = sorted(tasks, key=lambda task: -task.bytes)
-    working = context.parallelize(largest_first, len(tasks)).map(
+    total_bytes = sum(task.bytes for task in tasks)
+    fair_bytes = total_bytes // (_TASKS_PER_CORE_MIN * context.defaultParallelism)
+    shares = _shares(tasks, min(shared_bytes_max, fair_bytes))
+    working = context.parallelize(shares, len(shares)).flatMap(
         _Attempt(work, directory, rows, read)
     )
-    total_bytes = sum(task.bytes for task in tasks)
     try:
         return watched(working.collect, lambda: Counts(rows.value, read.value), total_bytes, show)
     except SPARK_ERRORS as problem:
         raise PipelineError(f"the job failed: {_where(problem)}") from problem
+
+
+def _shares(tasks: Sequence[T], bytes_max: int) -> list[list[T]]:
+    """All tasks, the largest first; those in a share have so many bytes, or it is only one."""
+    shares: list[list[T]] = []
+    room = 0
+    for task in sorted(tasks, key=lambda task: -task.bytes):
+        if not shares or task.bytes > room:
+            shares.append([])
+            room = bytes_max
+        shares[-1].append(task)
+        room -= task.bytes
+    return shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +94,15 @@ class _Attempt(Generic[T, R]):
     rows: Accumulator[int]
     read: Accumulator[int]
 
-    def __call__(self, task: T) -> R:
+    def __call__(self, share: Sequence[T]) -> list[R]:
         keep_modules()
         context = TaskContext.get()
         assert context is not None
-        result = self.work(task, self.directory, f"{context.taskAttemptId()}.parquet")
+        attempt = context.taskAttemptId()
+        return [self._do(task, f"{attempt}-{n}.parquet") for n, task in enumerate(share)]
+
+    def _do(self, task: T, name: str) -> R:
+        result = self.work(task, self.directory, name)
         self.rows.add(result.rows)
         self.read.add(task.bytes)
         return result

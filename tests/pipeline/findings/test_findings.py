@@ -85,6 +85,14 @@ def test_data_loss_risk(rows, span):
     assert [each[:4] for each in found] == expected
 
 
+@pytest.mark.parametrize(("log_start", "is_found"), [(0, False), (1, True)])
+def test_no_data_is_at_risk_where_none_was_ever_deleted(log_start, is_found):
+    sample = {"topic": "t", "partition": 3, "sampled_at": 9, "high_watermark": 9}
+    samples = [sample | {"log_start": log_start}]
+    found = findings(("lag_points", point(1, retention_pct=100.0)), samples=samples)
+    assert [each[0] for each in found] == ["DATA_LOSS_RISK"] * is_found
+
+
 @pytest.mark.parametrize(
     ("values", "is_found"),
     [

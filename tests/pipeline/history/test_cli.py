@@ -32,8 +32,27 @@ def test_answers_as_table_json_and_csv(ask, golden, verb):
     _, lines, _ = ask(verb, "--warehouse", golden, "--output", "csv")
     documents = json.loads(text)
     assert documents
-    assert table.split("\n")[0].split() == list(documents[0]) == lines.split("\n")[0].split(",")
+    assert list(documents[0]) == lines.split("\n")[0].split(",")
+    assert len(lines.splitlines()) == len(documents) + 1
+    assert max(map(len, table.splitlines())) <= 120
+
+
+@pytest.mark.parametrize("verb", ["groups", "rebalances", "lag", "findings"])
+def test_wide_tables_have_every_column(ask, golden, verb):
+    _, table, _ = ask(verb, "--warehouse", golden, "--wide")
+    _, text, _ = ask(verb, "--warehouse", golden, "--output", "json")
+    documents = json.loads(text)
+    assert table.split("\n")[0].split() == list(documents[0])
     assert len(table.splitlines()) == len(documents) + 1
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100, 120, 200])
+@pytest.mark.parametrize("verb", ["groups", "rebalances", "lag", "findings"])
+def test_tables_are_as_wide_as_there_is_room(ask, golden, monkeypatch, verb, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    code, table, _ = ask(verb, "--warehouse", golden)
+    assert code == EXIT_OK
+    assert max(map(len, table.splitlines())) <= columns
 
 
 def test_state_of_one_group(ask, golden):

@@ -18,10 +18,11 @@ MINUTE = 60_000
 UNKNOWN = -1
 
 
-def samples_of(*rows):
+def samples_of(*rows, are_told=0):
     """Of one partition; rows of time, log start, lso, high watermark, maximal timestamp."""
     columns = np.array(rows, np.int64).reshape(-1, 5).T
-    return Samples(np.zeros(len(rows), np.int64), SampleColumns(*columns), 1)
+    told = np.full(len(rows), are_told)
+    return Samples(np.zeros(len(rows), np.int64), SampleColumns(*columns, told), 1)
 
 
 def samples(*ends, every_ms=MINUTE, log_start=0):
@@ -67,6 +68,11 @@ def test_end_at_a_time(at_ms, expected):
     assert series(100, 200, 200).at(at_ms) == expected
 
 
+def test_what_records_tell_is_no_evidence():
+    told = samples_of((0, 0, 100, 100, 0), (MINUTE, 0, 200, 200, MINUTE), are_told=1)
+    assert WatermarkSeries(told, 0).at(MINUTE) == End(200, 0, "interpolated", 0)
+
+
 def test_end_is_unknown_without_samples():
     assert series().at(0) is None
     assert WatermarkSeries(samples(5), 1).at(0) is None
@@ -95,7 +101,7 @@ def test_of_two_samples_at_one_time_the_later_counts():
 
 def test_partitions_do_not_mix():
     """Samples of three partitions, in any order, and one that has none."""
-    rows = [(1, 0, 7, 7, UNKNOWN), (0, 0, 100, 100, UNKNOWN), (1, 0, 200, 200, UNKNOWN)]
+    rows = [(1, 0, 7, 7, UNKNOWN, 0), (0, 0, 100, 100, UNKNOWN, 0), (1, 0, 200, 200, UNKNOWN, 0)]
     given = Samples(np.array([2, 0, 0]), SampleColumns(*np.array(rows).T), 3)
     found = given.ends(np.array([0, 1, 2, 3]), np.full(4, 5), np.zeros(4, np.bool_))
     assert found.offsets[found.are_known].tolist() == [200, 7]

@@ -172,11 +172,11 @@ def test_brokers_that_do_not_answer_are_named_at_once(capsys, tmp_path):
 
 
 def test_a_broker_that_accepts_and_says_nothing_is_given_up():
-    timeouts = {"request.timeout.ms": 300, "default.api.timeout.ms": 300}
+    keys = ("request.timeout.ms", "default.api.timeout.ms", "socket.connection.setup.timeout.ms")
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
         with pytest.raises(SourceError, match="cannot read from brokers at"):
-            ClusterLog.open(address, **timeouts)
+            ClusterLog.open(address, **dict.fromkeys(keys, 300))
 
 
 def test_a_cluster_that_never_had_a_group_says_so():

@@ -239,6 +239,7 @@ def test_a_data_directory_tells_causes_and_ends(spark, tmp_path):
     ends = {
         (row["topic"], row["partition"], row["log_start"], row["high_watermark"])
         for row in rows_of(tmp_path / "w", "watermarks")
+        if row["source"] == "data_directory"
     }
     assert ends == {("orders", 0, 0, 26), ("__group_events", 0, 0, 2)}
     newest = [row for row in rows_of(tmp_path / "w", "lag_points") if row["partition"] == 0][-1]
@@ -250,7 +251,14 @@ def test_a_data_directory_tells_causes_and_ends(spark, tmp_path):
     write_segment(folder, "orders-0", encode_batch([(n, 1, None, b"v", ()) for n in (25, 26)]), 25)
     third = run(spark, folder, tmp_path / "w")
     assert third.partitions == 2
-    assert len(rows_of(tmp_path / "w", "watermarks")) == 4
+    samples = rows_of(tmp_path / "w", "watermarks")
+    assert sum(row["source"] == "data_directory" for row in samples) == 4
+    told = {
+        (row["sampled_at"], row["high_watermark"])
+        for row in samples
+        if row["source"] == "time_index"
+    }
+    assert told == {(1, 26)}, "as the records of the topic say, which came in the first millisecond"
 
 
 # -- deaths ----------------------------------------------------------------------------------------
@@ -279,7 +287,7 @@ def before_publishing(spark, golden):
     with open_stage_job(str(folder), str(warehouse)) as job:
         job.run(spark)
         derive = DeriveJob(job.log, job.writer)
-        manifest = Inputs(job.log, job.writer).gather(spark, 1)
+        manifest = Inputs(job.log, job.writer, 1_000).gather(spark, 1)
         [task] = derive.tasks(manifest)
         result = derive_partition(task, job.staging, "1.parquet")
         shutil.copytree(warehouse, golden / "template")

@@ -20,6 +20,8 @@ from support.log_folders import append_commits, log_folder
 from support.waiting import wait_until
 from support.warehouse_tables import is_writing, table_rows
 
+pytestmark = pytest.mark.timeout(600)  # a stream that starts loads half of Spark
+
 TIMEOUT_S = 180.0
 PARTITIONS = 3
 
@@ -67,7 +69,6 @@ def read_to(warehouse):
     return sum(offsets.end for ranges in covered for offsets in ranges)
 
 
-@pytest.mark.timeout(600)
 def test_killed_and_restarted_it_has_the_tables_of_an_undisturbed_run(spark, tmp_path):
     folder, held_back = growing_folder(tmp_path)
     warehouse, out = tmp_path / "w", tmp_path / "out"
@@ -99,7 +100,8 @@ def test_killed_and_restarted_it_has_the_tables_of_an_undisturbed_run(spark, tmp
 
 def follow(spark, folder, warehouse, tell):
     with open_stage_job(str(folder), str(warehouse)) as job:
-        Follower(job, spark, tell).run(str(folder), {}, interval_ms=50)
+        follower = Follower(job, spark, lambda: tell(run_pass(job, spark)))
+        follower.run(str(folder), {}, interval_ms=50)
         return job.writer.manifest
 
 

@@ -5,7 +5,12 @@ import socket
 import pytest
 
 from drumbeat.pipeline.errors import PipelineError
-from drumbeat.pipeline.session import is_local, is_on_this_machine, spark_session
+from drumbeat.pipeline.session import (
+    is_local,
+    is_on_this_machine,
+    register_sources,
+    spark_session,
+)
 
 MASTERS = [
     ("local", True, True),
@@ -32,3 +37,12 @@ def test_a_master_that_does_not_answer_is_named_before_anything_starts():
         spark_session(f"spark://127.0.0.1:{port}"),
     ):
         pass
+
+
+def test_a_python_without_drumbeat_is_named_before_a_query_fails(spark, tmp_path, monkeypatch):
+    other = tmp_path / "python3"
+    other.write_text("#!/bin/sh\nexit 1\n")
+    other.chmod(0o755)
+    monkeypatch.setenv("PYSPARK_PYTHON", str(other))
+    with pytest.raises(PipelineError, match=f"Spark runs {other}, which has no drumbeat"):
+        register_sources(spark)
