@@ -8,6 +8,7 @@ from pathlib import Path
 
 import cli_reference
 import diagrams
+import tables_reference
 
 from drumbeat.protocol.apis import APIS
 from drumbeat.runtime.config.document import render as configuration
@@ -62,6 +63,7 @@ PAGES = {
     "configuration.md": configuration,
     "rebalance.md": rebalance,
     "cli.md": cli_reference.render,
+    "tables.md": tables_reference.render,
 }
 
 
