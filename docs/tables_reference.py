@@ -8,7 +8,8 @@ from drumbeat.pipeline.schemas.declaration import Table, spark_type
 HEAD = """# The tables of a warehouse
 
 This page is made from `pipeline/schemas/`, where every table is declared once.
-Instants are milliseconds since the epoch, as Kafka has them. [pipeline.md](pipeline.md) tells how the tables are made.
+Instants are milliseconds since the epoch, as Kafka has them.
+[pipeline.md](pipeline.md) tells how the tables are made.
 """
 
 
