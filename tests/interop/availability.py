@@ -4,10 +4,12 @@ Where one is missing, the tests that need it are skipped and say so. CI promises
 there (CI=true) it is a failure.
 """
 
+import fcntl
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
@@ -32,6 +34,15 @@ def need(*programs: str, purpose: str) -> None:
 def cache_dir() -> Path:
     """Where downloads are kept from run to run, outside the tree."""
     return Path(os.environ.get("DRUMBEAT_CACHE") or Path.home() / ".cache" / "drumbeat")
+
+
+@contextmanager
+def one_at_a_time(name: str) -> Iterator[None]:
+    """Several test processes share the cache; what one downloads, the others wait for."""
+    cache_dir().mkdir(parents=True, exist_ok=True)
+    with open(cache_dir() / f".{name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def resolve(

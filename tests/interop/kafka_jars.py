@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-from interop.availability import cache_dir, unavailable
+from interop.availability import cache_dir, one_at_a_time, unavailable
 from support.ports import free_ports
 from support.waiting import wait_until
 
@@ -127,7 +127,8 @@ def _resolve() -> Path | str:
     if (version := _java_version()) < JAVA_VERSION_MIN:
         return f"Apache Kafka needs Java {JAVA_VERSION_MIN} or newer; this is {version}"
     folder = cache_dir() / f"kafka-{KAFKA_VERSION}"
-    return folder if folder.is_dir() else _download(folder)
+    with one_at_a_time("kafka"):
+        return folder if folder.is_dir() else _download(folder)
 
 
 def _java_version() -> int:

@@ -5,7 +5,7 @@ import os
 import shutil
 from pathlib import Path
 
-from interop.availability import cache_dir, need, resolve
+from interop.availability import cache_dir, need, one_at_a_time, resolve
 from interop.stage import Client, MemberOptions
 
 PROGRAMS = Path(__file__).parent / "node"
@@ -18,18 +18,23 @@ def install() -> Path:
     need("node", "npm", purpose="kafkajs")
     wanted = b"".join((PROGRAMS / name).read_bytes() for name in MANIFESTS)
     folder = cache_dir() / f"node-{hashlib.sha256(wanted).hexdigest()[:16]}"
-    if not folder.is_dir():
-        # Installed aside and renamed, so that half an installation is never taken for a whole one.
-        unfinished = folder.with_name(f"{folder.name}.{os.getpid()}")
-        unfinished.mkdir(parents=True)
-        for name in MANIFESTS:
-            shutil.copy(PROGRAMS / name, unfinished)
-        try:
-            resolve(INSTALL, unfinished, purpose="kafkajs")
-            unfinished.rename(folder)
-        finally:
-            shutil.rmtree(unfinished, ignore_errors=True)
+    with one_at_a_time("node"):
+        if not folder.is_dir():
+            _install_into(folder)
     return folder / "node_modules"
+
+
+def _install_into(folder: Path) -> None:
+    # Installed aside and renamed, so that half an installation is never taken for a whole one.
+    unfinished = folder.with_name(f"{folder.name}.{os.getpid()}")
+    unfinished.mkdir(parents=True)
+    for name in MANIFESTS:
+        shutil.copy(PROGRAMS / name, unfinished)
+    try:
+        resolve(INSTALL, unfinished, purpose="kafkajs")
+        unfinished.rename(folder)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def node_command(modules: Path, program: str, *arguments: str) -> list[str]:
