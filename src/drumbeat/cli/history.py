@@ -53,6 +53,10 @@ LimitOption = Annotated[
     int, typer.Option("--limit", min=0, help="Rows of a table to show; 0 is all.")
 ]
 
+WideOption = Annotated[
+    bool, typer.Option("--wide", help="All columns of a table, however wide it gets.")
+]
+
 
 @app.callback()
 def history() -> None:
@@ -64,70 +68,78 @@ def history() -> None:
 
 @app.command()
 def groups(
+    *,
     warehouse: WarehouseOption,
     group: GroupOption = None,
     at: AtOption = None,
     cluster: ClusterOption = None,
     output: OutputOption = Output.TABLE,
     limit: LimitOption = TABLE_ROWS,
+    wide: WideOption = False,
 ) -> None:
     """All groups: type, state, members, commits, lag, rebalances, findings."""
     with _opened(warehouse) as opened:
         from drumbeat.pipeline.history.questions import GROUPS, Scope, answer
 
         scope = Scope(group_id=group, cluster_id=cluster, at_ms=_moment(at))
-        write_answer(answer(opened, GROUPS, scope), output, sys.stdout, limit)
+        _write_view(answer(opened, GROUPS, scope), output, limit, wide=wide)
 
 
 @app.command()
 def rebalances(
+    *,
     warehouse: WarehouseOption,
     group: GroupOption = None,
     at: AtOption = None,
     cluster: ClusterOption = None,
     output: OutputOption = Output.TABLE,
     limit: LimitOption = TABLE_ROWS,
+    wide: WideOption = False,
 ) -> None:
     """Rebalances of classic groups: when, how long, why, and what moved."""
     with _opened(warehouse) as opened:
         from drumbeat.pipeline.history.questions import REBALANCES_OF_GROUPS, Scope, answer
 
         scope = Scope(group_id=group, cluster_id=cluster, at_ms=_moment(at))
-        write_answer(answer(opened, REBALANCES_OF_GROUPS, scope), output, sys.stdout, limit)
+        _write_view(answer(opened, REBALANCES_OF_GROUPS, scope), output, limit, wide=wide)
 
 
 @app.command()
 def lag(
+    *,
     warehouse: WarehouseOption,
     group: GroupOption = None,
     at: AtOption = None,
     cluster: ClusterOption = None,
     output: OutputOption = Output.TABLE,
     limit: LimitOption = TABLE_ROWS,
+    wide: WideOption = False,
 ) -> None:
     """How far behind each partition of a group is, and whether it catches up."""
     with _opened(warehouse) as opened:
         from drumbeat.pipeline.history.questions import LAG, Scope, answer
 
         scope = Scope(group_id=group, cluster_id=cluster, at_ms=_moment(at))
-        write_answer(answer(opened, LAG, scope), output, sys.stdout, limit)
+        _write_view(answer(opened, LAG, scope), output, limit, wide=wide)
 
 
 @app.command()
 def findings(
+    *,
     warehouse: WarehouseOption,
     group: GroupOption = None,
     at: AtOption = None,
     cluster: ClusterOption = None,
     output: OutputOption = Output.TABLE,
     limit: LimitOption = TABLE_ROWS,
+    wide: WideOption = False,
 ) -> None:
     """What somebody should look at, worst first, and what can be done about it."""
     with _opened(warehouse) as opened:
         from drumbeat.pipeline.history.questions import FINDINGS_OF_GROUPS, Scope, answer
 
         scope = Scope(group_id=group, cluster_id=cluster, at_ms=_moment(at))
-        write_answer(answer(opened, FINDINGS_OF_GROUPS, scope), output, sys.stdout, limit)
+        _write_view(answer(opened, FINDINGS_OF_GROUPS, scope), output, limit, wide=wide)
 
 
 @app.command()
@@ -245,6 +257,10 @@ def _opened(warehouse: str) -> "Iterator[History]":
         _fail(EXIT_FAILED, str(problem))
     except KeyboardInterrupt:
         _fail(EXIT_INTERRUPTED, "interrupted")
+
+
+def _write_view(found: Answer, output: Output, limit: int, *, wide: bool) -> None:
+    write_answer(found._replace(view=None) if wide else found, output, sys.stdout, limit)
 
 
 def _write_state(found: "GroupState", output: Output, limit: int) -> None:

@@ -1,6 +1,7 @@
 """drumbeat pipeline: the offsets log becomes tables, on Spark."""
 
 import logging
+import re
 import sys
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from drumbeat.pipeline.pass_over import PassReport
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+_INTERVAL = re.compile(r"([0-9]{1,9})(ms|s|m|h)")
+_UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 
 EXIT_DAMAGE, EXIT_CONFIG, EXIT_FAILED, EXIT_INTERRUPTED = 1, 2, 3, 130
 
@@ -58,6 +62,13 @@ def run(
     interval: Annotated[
         float, typer.Option(metavar="SECONDS", min=0, help="With --follow: between two looks.")
     ] = 10.0,
+    lag_interval: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME",
+            help="How finely lag is told over time: 1s, 5m, 1h. Another one derives all anew.",
+        ),
+    ] = "60s",
 ) -> None:
     """Read what is new in a log and bring the tables up to date.
 
@@ -79,22 +90,26 @@ def run(
     # What matters is raised; py4j also logs it, and even a Ctrl-C, with tracebacks.
     logging.basicConfig(handlers=[logging.NullHandler()])
     options = key_values(command_property or [], "--command-property")
+    lag_interval_ms = _interval_ms(lag_interval)
     try:
         with (
             open_stage_job(source, warehouse, cluster_id, options) as job,
             spark_session(master, COORDINATING) as spark,
         ):
-            if follow:
-                Follower(job, spark, _tell_pass).run(source, options, int(interval * 1000))
-                print(f"ended; state {job.writer.manifest.number}")
-                return
-            report = run_pass(
+            make_pass = partial(
+                run_pass,
                 job,
                 spark,
                 partial(reporter, sys.stderr),
                 stage_only=stage_only,
-                asks_coordinators=True,
+                lag_interval_ms=lag_interval_ms,
             )
+            if follow:
+                follower = Follower(job, spark, lambda: _tell_pass(make_pass()))
+                follower.run(source, options, int(interval * 1000))
+                print(f"ended; state {job.writer.manifest.number}")
+                return
+            report = make_pass(asks_coordinators=True)
     except PipelineError as problem:
         _fail(EXIT_FAILED, str(problem))
     except KeyboardInterrupt:
@@ -130,6 +145,13 @@ def generate(
         f"{summary.records:,} records of {summary.groups:,} groups, {hours:.1f} hours, "
         f"{summary.bytes / 1e6:,.1f} MB in {directory}"
     )
+
+
+def _interval_ms(text: str) -> int:
+    match = _INTERVAL.fullmatch(text)
+    if match is None or not int(match[1]):
+        raise typer.BadParameter(f"--lag-interval {text!r}: a number and ms, s, m or h, such as 1s")
+    return int(match[1]) * _UNITS_MS[match[2]]
 
 
 def _tell_pass(report: "PassReport") -> None:

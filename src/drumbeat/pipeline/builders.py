@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from drumbeat.pipeline.findings.compaction import LastValues
 from drumbeat.pipeline.findings.marts import PartitionMarts
+from drumbeat.pipeline.lag import ticks
 from drumbeat.pipeline.lag.watermarks import Watermarks
 from drumbeat.pipeline.manifest import LogPartition
 from drumbeat.pipeline.schemas import LOG_RECORDS
@@ -32,11 +33,16 @@ class Builders:
     """Tables and marts of one log partition, together."""
 
     def __init__(
-        self, source: LogPartition, log: LogFacts, events: GroupEvents, watermarks: Watermarks
+        self,
+        source: LogPartition,
+        log: LogFacts,
+        events: GroupEvents,
+        watermarks: Watermarks,
+        lag: ticks.LagOptions = ticks.DEFAULT,
     ) -> None:
         of_log = builder.LogPartition(*source)
         self._tables = PartitionTables(of_log, log, events)
-        self._marts = PartitionMarts(of_log, watermarks)
+        self._marts = PartitionMarts(of_log, watermarks, lag)
         self.last_offset = NONE  # of the records that were fed
         self.newest_ms = 0
 

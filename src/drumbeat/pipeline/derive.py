@@ -10,6 +10,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from pyspark.sql import SparkSession
 
@@ -17,6 +18,7 @@ from drumbeat.client.clock import monotonic_ms, now_ms
 from drumbeat.pipeline.builder_state import Read, code_fingerprint
 from drumbeat.pipeline.deriving import DERIVED, DeriveResult, DeriveTask, derive_partition
 from drumbeat.pipeline.inputs import Inputs
+from drumbeat.pipeline.lag import ticks
 from drumbeat.pipeline.manifest import NO_PARTITION, DataFile, Derived, LogPartition, Manifest
 from drumbeat.pipeline.progress import Show, show_nothing
 from drumbeat.pipeline.schemas import GROUP_EVENTS, LOG_RECORDS, WATERMARKS
@@ -25,6 +27,8 @@ from drumbeat.pipeline.staged_records import RecordFile
 from drumbeat.pipeline.table_files import refuse_full
 from drumbeat.pipeline.tasks import run_tasks
 from drumbeat.pipeline.warehouse import Warehouse, WarehouseWriter
+
+LAG_INTERVAL_MS: Final = ticks.DEFAULT.bucket_ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,15 +42,23 @@ class DeriveReport:
 
 
 class DeriveJob:
-    """Of the cluster that has the log, for the holder of the warehouse."""
+    """Of the cluster that has the log, for the holder of the warehouse.
 
-    def __init__(self, log: OffsetsLog, writer: WarehouseWriter) -> None:
+    Lag is told for each stretch of `lag_interval_ms`. With another one than the run before had, all
+    is derived anew.
+    """
+
+    def __init__(
+        self, log: OffsetsLog, writer: WarehouseWriter, lag_interval_ms: int = LAG_INTERVAL_MS
+    ) -> None:
         self._log, self._writer = log, writer
+        self._lag = ticks.LagOptions(bucket_ms=lag_interval_ms)
+        self._fingerprint = f"{code_fingerprint()}-{lag_interval_ms}"
         self._warehouse = Warehouse(writer.path)
 
     def run(self, spark: SparkSession, show: Show = show_nothing) -> DeriveReport:
         started_ms = monotonic_ms()
-        manifest = Inputs(self._log, self._writer).gather(spark, now_ms())
+        manifest = Inputs(self._log, self._writer, self._lag.bucket_ms).gather(spark, now_ms())
         tasks = list(self.tasks(manifest))
         results = run_tasks(spark, tasks, self._writer.staging, derive_partition, show)
         return DeriveReport(
@@ -116,9 +128,10 @@ class DeriveJob:
             read=read,
             compacted=compacted,
             state=None if state is None else paths([state])[0],
-            fingerprint=code_fingerprint(),
+            fingerprint=self._fingerprint,
             bytes=_bytes_after(files, -1 if state is None else state.last_offset),
-            inputs=_digest(read, compacted, watermarks, events),
+            inputs=_digest((self._fingerprint, read), compacted, watermarks, events),
+            lag=self._lag,
         )
 
 
@@ -127,14 +140,14 @@ def _bytes_after(files: Iterable[DataFile], last_offset: int) -> int:
 
 
 def _digest(
-    read: Read,
+    basis: tuple[str, Read],
     compacted: LogRange | None,
     watermarks: Sequence[DataFile],
     events: Sequence[DataFile],
 ) -> str:
     """Equal for equal inputs, however they are spread over files."""
     cleaned = None if compacted is None else compacted.segments
-    told = (code_fingerprint(), read, cleaned, *map(_contents, (watermarks, events)))
+    told = (*basis, cleaned, *map(_contents, (watermarks, events)))
     return hashlib.sha256(repr(told).encode()).hexdigest()
 
 

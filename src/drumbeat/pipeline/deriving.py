@@ -26,6 +26,7 @@ from drumbeat.pipeline.builder_state import (
 from drumbeat.pipeline.builders import CHUNK_RECORDS, Builders
 from drumbeat.pipeline.decode.errors import CorruptSegment, SegmentGone
 from drumbeat.pipeline.findings.compaction import LastValues
+from drumbeat.pipeline.lag import ticks
 from drumbeat.pipeline.lag.watermarks import Watermarks
 from drumbeat.pipeline.manifest import DataFile, LogPartition
 from drumbeat.pipeline.schemas import GROUP_EVENTS, LOG_RECORDS, WATERMARKS
@@ -65,10 +66,11 @@ class DeriveTask:
     events: tuple[str, ...]
     read: Read
     state: str | None  # a path
-    fingerprint: str  # of the code
+    fingerprint: str  # of the code and its options
     bytes: int
     inputs: str  # a digest of all the above
     compacted: LogRange | None = None  # the log as it stands, if the cleaner has been through it
+    lag: ticks.LagOptions = ticks.DEFAULT
 
     @property
     def log_facts(self) -> LogFacts:
@@ -110,7 +112,9 @@ class _Derivation:
         self._task, self._now = task, now
         self._resumed = _resumed(task, now)
         if self._resumed is None:
-            self._builders = Builders(task.source, task.log_facts, now.events, now.watermarks)
+            self._builders = Builders(
+                task.source, task.log_facts, now.events, now.watermarks, task.lag
+            )
         else:
             self._builders = self._resumed.builders
             self._builders.resume(task.log_facts)

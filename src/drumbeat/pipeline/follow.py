@@ -21,7 +21,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from drumbeat.pipeline.errors import PipelineError
 from drumbeat.pipeline.job import StageJob
-from drumbeat.pipeline.pass_over import PassReport, run_pass
 from drumbeat.pipeline.session import SPARK_ERRORS, cause
 from drumbeat.pipeline.sources import ends_source
 from drumbeat.pipeline.sources.ends_source import EndsDataSource
@@ -33,12 +32,10 @@ _RAISED = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*: ")
 
 
 class Follower:
-    """A pass per micro-batch, told to `tell`."""
+    """Calls `make_pass`, which brings the tables up to date, for every micro-batch."""
 
-    def __init__(
-        self, job: StageJob, spark: SparkSession, tell: Callable[[PassReport], None]
-    ) -> None:
-        self._job, self._spark, self._tell = job, spark, tell
+    def __init__(self, job: StageJob, spark: SparkSession, make_pass: Callable[[], None]) -> None:
+        self._job, self._spark, self._make_pass = job, spark, make_pass
         self._at_work = threading.Lock()
         self._problem: BaseException | None = None
 
@@ -77,7 +74,7 @@ class Follower:
         with self._at_work:
             try:
                 grown.collect()
-                self._tell(run_pass(self._job, self._spark))
+                self._make_pass()
             except PipelineError as problem:
                 self._problem = problem  # the query would wrap it beyond recognition
                 raise

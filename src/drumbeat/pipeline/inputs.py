@@ -7,28 +7,33 @@ and causes are inferred.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from drumbeat.pipeline.manifest import NO_PARTITION, DataFile, LogPartition, Manifest
 from drumbeat.pipeline.progress import show_nothing
 from drumbeat.pipeline.progress_rows import about_cluster
 from drumbeat.pipeline.schemas import GROUP_EVENTS, PIPELINE_PROGRESS, WATERMARKS
-from drumbeat.pipeline.sources.end_offsets import watermark_rows
+from drumbeat.pipeline.sources.end_offsets import past_rows, watermark_rows
 from drumbeat.pipeline.sources.event_log import EventsTask, stage_events
-from drumbeat.pipeline.sources.offsets_log import LogEnds, OffsetsLog
+from drumbeat.pipeline.sources.offsets_log import Between, LogEnds, OffsetsLog
 from drumbeat.pipeline.staged_records import read_columns
 from drumbeat.pipeline.table_files import TableFiles, refuse_full
 from drumbeat.pipeline.tasks import run_tasks
 from drumbeat.pipeline.warehouse import StagedFile, Warehouse, WarehouseWriter
 
+Ends: TypeAlias = Mapping[tuple[str, int], LogEnds]
+
 _PLACE = ("topic", "partition", "log_start", "high_watermark", "lso")
 
 
 class Inputs:
-    def __init__(self, log: OffsetsLog, writer: WarehouseWriter) -> None:
-        self._log, self._writer = log, writer
+    def __init__(self, log: OffsetsLog, writer: WarehouseWriter, every_ms: int) -> None:
+        """`every_ms` is how finely ends of the past are wanted."""
+        self._log, self._writer, self._every_ms = log, writer, every_ms
         self._cluster = LogPartition(log.cluster_id, NO_PARTITION)
 
     def gather(self, spark: SparkSession, now_ms: int) -> Manifest:
@@ -54,19 +59,40 @@ class Inputs:
         return tasks
 
     def _sampled(self, manifest: Manifest, now_ms: int) -> list[StagedFile]:
-        """A sample, unless nothing has changed since the newest one.
+        """A sample, and what is remembered of the time since the newest one before; nothing if
+        that still holds.
 
         It is not older than the newest record that is staged: between two samples the end is
         interpolated, and behind the last one nobody knows.
         """
-        ends = self._log.topic_ends(manifest.topics.get(self._log.cluster_id, ()))
+        topics = manifest.topics.get(self._log.cluster_id, ())
+        ends = self._log.topic_ends(topics)
         newest = self._newest(manifest, WATERMARKS.name)
-        if not ends or (not self._has_news(manifest, newest) and self._known(newest) == ends):
+        known = self._known(newest)
+        if not ends or (not self._has_news(manifest, newest) and known == ends):
             return []
         sampled_at = now_ms if newest is None else max(now_ms, newest.last_offset + 1)
         files = TableFiles(self._writer.staging, f"{sampled_at}.parquet")
         files.add((WATERMARKS.name, watermark_rows(self._log, ends, sampled_at)))
+        consumed = {place: found for place, found in ends.items() if place[0] in topics}
+        span = (0 if newest is None else newest.last_offset, sampled_at)
+        for rows in self._past(known, consumed, span):
+            files.add((WATERMARKS.name, rows))
         return files.close(about_cluster(self._log.cluster_id, sampled_at))
+
+    def _past(self, known: Ends, ends: Ends, span: tuple[int, int]) -> Iterator[pa.RecordBatch]:
+        """Between two samples. Where a log began at that time is not remembered: it may have been
+        where it was at the first one, or at its very beginning."""
+        from_ms, until_ms = span
+        if until_ms - from_ms <= self._every_ms:
+            return
+        for place, (_, log_end, _) in sorted(ends.items()):
+            log_start, start, _ = known.get(place, LogEnds(0, 0))
+            is_anew = log_end < start
+            asked = Between(*span, 0 if is_anew else start, log_end)
+            past = self._log.past_ends(place, asked, self._every_ms)
+            if past:
+                yield past_rows(self._log, place, 0 if is_anew else log_start, past)
 
     def _has_news(self, manifest: Manifest, sample: DataFile | None) -> bool:
         """Whether records were staged after the sample was taken."""
@@ -77,7 +103,7 @@ class Inputs:
         files = manifest.files(table, self._cluster)
         return max(files, key=lambda file: file.last_offset, default=None)
 
-    def _known(self, sample: DataFile | None) -> Mapping[tuple[str, int], LogEnds]:
+    def _known(self, sample: DataFile | None) -> Ends:
         """What the newest sample says; its file may hold others before it."""
         if sample is None:
             return {}

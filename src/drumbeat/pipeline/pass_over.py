@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from pyspark.sql import SparkSession
 
-from drumbeat.pipeline.derive import DeriveJob, DeriveReport
+from drumbeat.pipeline.derive import LAG_INTERVAL_MS, DeriveJob, DeriveReport
 from drumbeat.pipeline.history.live_check import check_answers
 from drumbeat.pipeline.job import StageJob, StageReport
 from drumbeat.pipeline.manifest import Manifest
@@ -47,6 +47,7 @@ def run_pass(
     *,
     stage_only: bool = False,
     asks_coordinators: bool = False,
+    lag_interval_ms: int = LAG_INTERVAL_MS,
 ) -> PassReport:
     """Bring the tables up to date with the log as it is now.
 
@@ -59,7 +60,7 @@ def run_pass(
         MergeJob(job.writer).run(spark)
         return PassReport(staged=staged, derived=None)
     with reporter("deriving") as show:
-        derived = DeriveJob(job.log, job.writer).run(spark, show)
+        derived = DeriveJob(job.log, job.writer, lag_interval_ms).run(spark, show)
     MergeJob(job.writer).run(spark)
     if answers is not None:
         check_answers(job.writer, job.log.cluster_id, answers)

@@ -72,7 +72,8 @@ def test_what_is_of_least_interest_goes_first(monkeypatch):
         "              -and-p  said that",
         "              ayment  it was so",
         "              s",
-        "no room for count; --wide shows everything",
+        "no room for count; --wide shows",
+        "everything",
     ]
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from drumbeat.pipeline.history.errors import HistoryError
 from drumbeat.pipeline.history.plot import draw
-from drumbeat.pipeline.history.plot_data import OwnershipSpan, plot_data
+from drumbeat.pipeline.history.plot_data import GenerationSpan, Line, OwnershipSpan, plot_data
+from drumbeat.pipeline.history.plot_generations import height_in, placed_causes
 from drumbeat.pipeline.history.questions import Scope
 
 
@@ -37,6 +38,44 @@ def test_only_what_is_asked_for_is_in_it(history):
     data = data_of(history, "orders", since=9_000, until=26_500)
     assert [span.generation for span in data.generations] == [4, 5]
     assert all(9_000 <= at <= 26_500 for line in data.commits for at in line.times)
+
+
+def test_it_ends_with_the_last_change(history):
+    """Neither where a bucket ends, nor with samples that say the same as before."""
+    data = data_of(history, "payments")
+    newest = max(line.times[-1] for line in data.lags)
+    assert newest == 120_000, "when an end was sampled for the last time"
+    assert newest < data.until < newest * 1.03
+    assert data.cluster_id == "golden"
+
+
+def generations(*starts):
+    return [
+        GenerationSpan(from_ms=at, to_ms=None, generation=n, n_members=1, cause="JOIN",
+                       rebalance_from_ms=at)
+        for n, at in enumerate(starts)
+    ]  # fmt: skip
+
+
+def test_causes_do_not_touch_each_other(history):
+    data = data_of(history, "orders", since=0, until=100_000)
+    placed = list(placed_causes(data._replace(generations=generations(10_000, 50_000, 51_000))))
+    assert [(cause.row, cause.is_left) for cause in placed] == [(0, False), (0, False), (1, False)]
+    crowded = list(
+        placed_causes(data._replace(generations=generations(*range(40_000, 40_900, 100))))
+    )
+    assert [cause.row for cause in crowded] == [0, 1, 2]
+    assert height_in(placed) < height_in(crowded)
+    at_the_edge = list(placed_causes(data._replace(generations=generations(99_500))))
+    assert at_the_edge[0].is_left
+
+
+@pytest.mark.parametrize("values", [[0, 0, 0], [0, 1, 0], [5, None, 1_000_000]])
+def test_any_lag_can_be_drawn(history, tmp_path, values):
+    data = data_of(history, "orders", since=0, until=100_000)
+    lag = Line("t", 0, [10_000, 50_000, 99_000], values)
+    draw(data._replace(lags=[lag]), str(tmp_path / "lag.png"))
+    assert size_of_png(tmp_path / "lag.png")
 
 
 @pytest.mark.parametrize("group_id", ["orders", "modern", "payments", "static", "flow"])

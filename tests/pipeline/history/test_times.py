@@ -2,7 +2,7 @@
 
 import pytest
 
-from drumbeat.pipeline.history.times import parse_time, time_text
+from drumbeat.pipeline.history.times import parse_time, span_text, time_text
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,14 @@ def test_anything_else_is_refused(text):
 def test_a_time_is_shown_in_utc(at_ms, text):
     assert time_text(at_ms) == text
     assert at_ms == 2**62 or parse_time(text) == at_ms
+
+
+@pytest.mark.parametrize(
+    ("until", "text"),
+    [
+        (61_500, "1970-01-01 00:00:01 to 00:01:01 UTC"),
+        (86_400_000, "1970-01-01 00:00:01 to 1970-01-02 00:00:00 UTC"),
+    ],
+)
+def test_a_span_says_its_day_once(until, text):
+    assert span_text(1_999, until) == text

@@ -16,7 +16,7 @@ from drumbeat.protocol.record_batch import with_log_append_time
 from drumbeat.protocol.records import encode_batch
 
 START = 1_700_000_000_000
-FAR = START + 2_000_000
+FAR = START + 10**12
 SECOND = 1_000
 
 

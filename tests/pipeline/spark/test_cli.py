@@ -44,6 +44,14 @@ def test_a_missing_option_is_a_usage_error(capsys, tmp_path):
     assert "--warehouse" in said
 
 
+@pytest.mark.parametrize("interval", ["", "1", "0s", "1.5s", "fast", "1 d"])
+def test_a_lag_interval_is_a_number_and_a_unit(capsys, tmp_path, interval):
+    arguments = ("--source", tmp_path, "--warehouse", tmp_path / "w", "--lag-interval", interval)
+    code, said = run(capsys, *arguments)
+    assert code == EXIT_USAGE
+    assert "such as 1s" in said
+
+
 def test_what_cannot_be_done_is_said_before_spark_starts(capsys, tmp_path):
     folder = log_folder(tmp_path / "data")
     append_commits(folder, 0, 0, range(3))

@@ -30,16 +30,23 @@ from drumbeat.protocol.records import encode_batch
 from pipeline.golden_log import A, B, LogWriter, generation, golden_writer
 from pipeline.tables.test_golden_tables import BUILT, EXPECTED, columns_of, place, text_table
 from pipeline.warehouse.test_warehouse import Killed, Mortal
-from support.log_folders import CLUSTER_ID, append_commits, commit_batch, log_folder, segment_path
+from support.log_folders import (
+    CLUSTER_ID,
+    START_MS,
+    append_commits,
+    commit_batch,
+    log_folder,
+    segment_path,
+)
 
 GOLDEN = LogPartition("golden", 3)
 IN_SNAPSHOT_INTERVALS = "group_state_snapshots"  # the golden text has shorter ones than the job
 
 
-def run(spark, folder, warehouse):
+def run(spark, folder, warehouse, *options):
     with open_stage_job(str(folder), str(warehouse)) as job:
         job.run(spark)
-        return DeriveJob(job.log, job.writer).run(spark)
+        return DeriveJob(job.log, job.writer, *options).run(spark)
 
 
 def rows_of(warehouse, table):
@@ -259,6 +266,30 @@ def test_a_data_directory_tells_causes_and_ends(spark, tmp_path):
         if row["source"] == "time_index"
     }
     assert told == {(1, 26)}, "as the records of the topic say, which came in the first millisecond"
+
+
+def test_lag_of_the_past_is_told_by_the_records(spark, tmp_path):
+    """A record each 100 ms, and one commit at the beginning."""
+    folder = log_folder(tmp_path / "data")
+    append_commits(folder, 0, 0, range(2))  # of offset 0, and of offset 10 of another partition
+    times = [(n, START_MS - 50 + n * 100, None, b"v", ()) for n in range(50)]
+    write_segment(folder, "orders-0", b"".join(encode_batch([record]) for record in times))
+    run(spark, folder, tmp_path / "w", 1_000)
+
+    points = [row for row in rows_of(tmp_path / "w", "lag_points") if row["partition"] == 0]
+    passed = [(row["bucket_ts"] - START_MS, row["lag"]) for row in points[:5]]
+    assert passed == [(1_000, 11), (2_000, 21), (3_000, 31), (4_000, 41), (5_000, 50)]
+    assert {row["lag_method"] for row in points[:5]} == {"interpolated"}
+    assert all(row["error_bound"] <= 10 for row in points[:5]), "records of one interval"
+
+    sampled = rows_of(tmp_path / "w", "watermarks")
+    again = run(spark, folder, tmp_path / "w", 2_000)
+    assert again.partitions == 1, "with another interval all is derived anew"
+    assert rows_of(tmp_path / "w", "watermarks") == sampled, "and nothing is sampled twice"
+    points = [row for row in rows_of(tmp_path / "w", "lag_points") if row["partition"] == 0]
+    assert [row["bucket_ts"] - START_MS for row in points[:2]] == [2_000, 4_000]
+    kinds = {row["kind"] for row in rows_of(tmp_path / "w", "findings")}
+    assert not kinds & {"TOPIC_RECREATED", "COMMIT_AHEAD_OF_LEO", "DATA_LOSS_RISK"}
 
 
 # -- deaths ----------------------------------------------------------------------------------------

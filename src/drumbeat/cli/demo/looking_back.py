@@ -10,6 +10,7 @@ import sys
 from drumbeat.cli.demo.live import LiveGroup
 from drumbeat.cli.demo.telling import DemoError, Teller
 
+LAG_INTERVAL = "1s"  # the whole story takes less than a minute
 NEEDED = ("pyspark", "pyarrow", "duckdb", "matplotlib")
 
 
@@ -20,7 +21,8 @@ def missing_packages() -> list[str]:
 def look_back(folder: str, data: str, live: list[LiveGroup], tell: Teller) -> None:
     warehouse = os.path.join(folder, "warehouse")
     tell.scene("Spark turns the offsets log into tables")
-    _drumbeat(["pipeline", "run", "--source", data, "--warehouse", warehouse], tell)
+    into = ["--warehouse", warehouse, "--lag-interval", LAG_INTERVAL]
+    _drumbeat(["pipeline", "run", "--source", data, *into], tell)
     tell.scene("Why did the groups rebalance?")
     _drumbeat(["history", "rebalances", "--warehouse", warehouse], tell)
     tell.scene("How far behind are they?")

@@ -13,6 +13,7 @@ from drumbeat.pipeline.findings.kinds import Finding, Kind
 from drumbeat.pipeline.findings.rule import Limits, Now, rows_of
 
 _EMPTY: Final = "Empty"
+_PLACE: Final = ["group_id", "topic", "partition"]
 _STANDING: Final = pa.array(["commit", "txn_commit", "tombstone"])  # what readers see
 
 
@@ -159,12 +160,12 @@ class Lives:
                 present.pop(member_id, None)
 
     def _commits(self, batch: pa.RecordBatch) -> None:
-        table = pa.table(batch)
-        table = table.filter(pc.is_in(table["kind"], _STANDING))
-        is_standing = pc.is_valid(table["committed_offset"])
-        grouped = table.append_column("is_standing", is_standing)
-        places = grouped.group_by(["group_id", "topic", "partition"], use_threads=False)
-        last = places.aggregate([("append_ts", "max"), ("is_standing", "last")])
+        table = pa.table(batch.select([*_PLACE, "append_ts"]))
+        table = table.append_column("is_standing", batch.column("committed_offset").is_valid())
+        seen = table.filter(pc.is_in(batch.column("kind"), _STANDING))
+        last = seen.group_by(_PLACE, use_threads=False).aggregate(
+            [("append_ts", "max"), ("is_standing", "last")]
+        )
         for group_id, topic, partition, at_ms, is_last_standing in zip(
             *(column.to_pylist() for column in last.columns), strict=True
         ):

@@ -44,11 +44,14 @@ class StandsStill:
 
 
 class LosesRecords:
+    """Not in a partition of which nothing was ever deleted: every new group would be at risk."""
+
     tables: ClassVar = frozenset({"lag_points"})
 
     def __init__(self, limits: Limits) -> None:
         self._limit = limits.retention_pct
         self._spell = Spell(Kind.DATA_LOSS_RISK)
+        self._places: dict[str, tuple[str, int]] = {}  # by subject
 
     def feed(self, _table: str, batch: pa.RecordBatch) -> None:
         names = ("group_id", "topic", "partition", "bucket_ts", "lag", "lag_clamped")
@@ -63,9 +66,14 @@ class LosesRecords:
             }
             place = (group_id, topic, partition)
             self._spell.saw(place, (at_ms, at_ms), evidence if is_risky else None)
+            if is_risky:
+                self._places[place_of(*place)] = (topic, partition)
 
-    def findings(self, _now: Now) -> Iterator[Finding]:
-        return self._spell.findings()
+    def findings(self, now: Now) -> Iterator[Finding]:
+        for finding in self._spell.findings():
+            newest = now.watermarks[self._places[finding.subject]].newest
+            if newest is None or newest.log_start > 0:
+                yield finding
 
 
 class _Standing(NamedTuple):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 from collections.abc import Collection, Mapping, Sequence
-from datetime import date, datetime
 from enum import StrEnum
 from typing import IO, Any, Final, NamedTuple
 
@@ -16,22 +14,13 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from drumbeat.pipeline.history.cells import STYLES, cell, plain, printable
+from drumbeat.pipeline.history.layout import View, write_view
 from drumbeat.pipeline.history.times import time_text
 
 TABLE_ROWS: Final = 100  # unless more are asked for; files and programs get all
 _FOLDED_FROM: Final = 32  # characters; shorter cells stay in one piece
 _WIDTH_MAX: Final = 10_000
-_STYLES: Final = {
-    "critical": "bold red",
-    "warning": "yellow",
-    "STOP": "red",
-    "STALL": "red",
-    "REWIND": "red",
-    "WARN": "yellow",
-    "OK": "green",
-    "Stable": "green",
-    "Dead": "dim",
-}
 
 
 class Output(StrEnum):
@@ -45,6 +34,7 @@ class Answer(NamedTuple):
     rows: Sequence[tuple[Any, ...]]
     times: Collection[str] = ()  # columns of milliseconds since the epoch
     title: str = ""
+    view: View | None = None  # how people see the rows, if not all columns as they are
 
     def readable(self) -> list[tuple[Any, ...]]:
         """With instants as text."""
@@ -67,7 +57,7 @@ def write_answer(answer: Answer, output: Output, out: IO[str], limit: int = TABL
 
 
 def write_json(document: Any, out: IO[str]) -> None:
-    text = json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False)
     out.write(text + "\n")
 
 
@@ -79,12 +69,17 @@ def write_csv(answer: Answer, out: IO[str]) -> None:
 
 
 def write_table(answer: Answer, out: IO[str], limit: int = TABLE_ROWS) -> None:
+    """As its view says, or with all columns, however wide that gets."""
     shown = answer._replace(rows=answer.rows[:limit] if limit else answer.rows)
     console = Console(file=out, highlight=False)
     if answer.title:
-        console.print(Text(_printable(answer.title)), style="bold", soft_wrap=True)
+        console.print(Text(printable(answer.title)), style="bold", soft_wrap=True)
     if not answer.rows:
         out.write("nothing\n")
+    elif answer.view is not None:
+        write_view(
+            answer.view, [dict(zip(answer.columns, row, strict=True)) for row in shown.rows], out
+        )
     elif console.is_terminal:
         _write_rich_table(shown, out)
     else:
@@ -112,7 +107,7 @@ def rich_table(answer: Answer) -> Table:
     said = [n for n, column in enumerate(columns) if any(value is not None for value in column)]
     are_numbers = _are_numbers(answer)
     for n in said:
-        is_short = max(len(_cell(value)) for value in columns[n]) <= _FOLDED_FROM
+        is_short = max(len(cell(value)) for value in columns[n]) <= _FOLDED_FROM
         table.add_column(
             answer.columns[n],
             justify="right" if are_numbers[n] else "left",
@@ -121,13 +116,13 @@ def rich_table(answer: Answer) -> Table:
             overflow="fold",
         )
     for row in zip(*(columns[n] for n in said), strict=True):
-        cells = map(_cell, row)
-        table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in cells))
+        texts = map(cell, row)
+        table.add_row(*(Text(text, style=STYLES.get(text, "")) for text in texts))
     return table
 
 
 def _text_table(answer: Answer) -> str:
-    lines = [list(answer.columns), *(list(map(_cell, row)) for row in answer.readable())]
+    lines = [list(answer.columns), *(list(map(cell, row)) for row in answer.readable())]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     align = [str.rjust if is_number else str.ljust for is_number in _are_numbers(answer)]
     text = ""
@@ -152,49 +147,6 @@ def _with_times(row: tuple[Any, ...], at: list[int]) -> tuple[Any, ...]:
     return tuple(cells)
 
 
-def _cell(value: Any) -> str:
-    match value:
-        case None:
-            return "-"
-        case bool():
-            return "yes" if value else "no"
-        case float():
-            return f"{value:.4g}" if abs(value) < 1_000 else f"{value:.0f}"
-        case list() | tuple():
-            return ", ".join(map(_cell, value)) or "-"
-        case Mapping():
-            return _printable(json.dumps(_plain(value), ensure_ascii=False))
-        case _:
-            return _printable(str(_plain(value)))
-
-
 def _csv_cell(value: Any) -> Any:
     is_nested = isinstance(value, list | tuple | Mapping)
-    return json.dumps(_plain(value), ensure_ascii=False) if is_nested else _plain(value)
-
-
-def _printable(text: str) -> str:
-    """Names and notes in a log may be anything; a terminal must not obey them."""
-    if text.isprintable():
-        return text
-    escaped = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return "".join(escaped)
-
-
-def _plain(value: Any) -> Any:
-    """As JSON has it."""
-    match value:
-        case None | bool() | int() | str():
-            return value
-        case float():
-            return value if math.isfinite(value) else None
-        case bytes():
-            return value.hex()
-        case datetime() | date():
-            return value.isoformat()
-        case Mapping():
-            return {str(name): _plain(item) for name, item in value.items()}
-        case list() | tuple():
-            return [_plain(item) for item in value]
-        case _:
-            return str(value)
+    return json.dumps(plain(value), ensure_ascii=False) if is_nested else plain(value)

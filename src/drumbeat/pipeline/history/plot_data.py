@@ -16,9 +16,12 @@ from drumbeat.pipeline.schemas import (
     LAG_POINTS,
     OFFSET_COMMITS,
     REBALANCES,
+    WATERMARKS,
 )
 
-_TABLES: Final = (GROUP_GENERATIONS, ASSIGNMENTS, OFFSET_COMMITS, LAG_POINTS, REBALANCES)
+_TABLES: Final = (
+    GROUP_GENERATIONS, ASSIGNMENTS, OFFSET_COMMITS, LAG_POINTS, REBALANCES, WATERMARKS,
+)  # fmt: skip
 POINTS_MAX: Final = 2_000  # per partition: more than there are pixels
 
 _GENERATIONS: Final = """
@@ -36,25 +39,38 @@ FROM assignments
 WHERE {mine} AND valid_from <= $until AND coalesce(valid_to, $until) >= $since
 ORDER BY valid_from
 """
-_LAGS: Final = """
-SELECT topic, partition, bucket_ts, lag FROM lag_points
-WHERE {mine} AND bucket_ts BETWEEN $since AND $until
-ORDER BY topic, partition, bucket_ts
+# A bucket may end after the last sample; and before the first one nobody knows an end.
+_KNOWN_LAGS: Final = """
+WITH samples AS (
+    SELECT cluster_id, topic, partition, min(sampled_at) AS first_ts, max(sampled_at) AS last_ts
+    FROM watermarks GROUP BY ALL
+), known_lags AS (
+    SELECT topic, partition, least(bucket_ts, last_ts) AS at_ms, lag,
+        lag(lag) OVER (PARTITION BY topic, partition ORDER BY bucket_ts) AS lag_before
+    FROM lag_points JOIN samples USING (cluster_id, topic, partition)
+    WHERE {mine} AND bucket_ts >= first_ts
+)
+"""
+_LAGS: Final = f"""{_KNOWN_LAGS}
+SELECT topic, partition, at_ms, lag FROM known_lags WHERE at_ms BETWEEN $since AND $until
+ORDER BY topic, partition, at_ms
 """
 _COMMITS: Final = """
 SELECT topic, partition, visible_at, committed_offset FROM offset_commits
 WHERE {mine} AND visible_at BETWEEN $since AND $until AND committed_offset IS NOT NULL
 ORDER BY topic, partition, visible_at
 """
-_SPAN: Final = """
+# What goes on without a change is not what a picture should end with.
+_SPAN: Final = f"""{_KNOWN_LAGS}
 SELECT min(first_ts), max(last_ts) FROM (
     SELECT min(append_ts) AS first_ts, max(append_ts) AS last_ts FROM group_generations
-    WHERE {mine}
+    WHERE {{mine}}
     UNION ALL
-    SELECT min(append_ts), max(append_ts) FROM offset_commits
-    WHERE {mine} AND kind <> 'tombstone'
+    SELECT min(append_ts), max(append_ts) FILTER (direction IS DISTINCT FROM 'noop')
+    FROM offset_commits WHERE {{mine}} AND kind <> 'tombstone'
     UNION ALL
-    SELECT min(bucket_ts), max(bucket_ts) FROM lag_points WHERE {mine} AND lag IS NOT NULL
+    SELECT min(at_ms), max(at_ms) FILTER (lag IS DISTINCT FROM lag_before) FROM known_lags
+    WHERE lag IS NOT NULL
 )
 """
 
@@ -89,6 +105,7 @@ class Line(NamedTuple):
 
 class PlotData(NamedTuple):
     group_id: str
+    cluster_id: str
     since: int
     until: int
     generations: list[GenerationSpan]
@@ -109,6 +126,7 @@ def plot_data(history: History, scope: Scope, since: int | None, until: int | No
     lags = rows.lines(_LAGS)
     return PlotData(
         group_id=group_id,
+        cluster_id=source.cluster_id,
         since=since,
         until=until,
         generations=[GenerationSpan(*row) for row in rows.of(_GENERATIONS)],

@@ -9,8 +9,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from drumbeat.pipeline.history.answer import Answer
+from drumbeat.pipeline.history.layout import View
 from drumbeat.pipeline.history.store import History
 from drumbeat.pipeline.history.times import END_OF_TIME_MS
+from drumbeat.pipeline.history.views import (
+    FINDINGS_VIEW,
+    GROUPS_VIEW,
+    LAG_VIEW,
+    REBALANCES_VIEW,
+)
 from drumbeat.pipeline.schemas import (
     FINDINGS,
     GROUP_GENERATIONS,
@@ -27,6 +34,7 @@ class Question:
     tables: tuple[Table, ...]
     sql: str  # {mine} stands for the condition on group and cluster
     times: tuple[str, ...]
+    view: View
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,12 +65,13 @@ def answer(history: History, question: Question, scope: Scope) -> Answer:
         history.require_group(scope.group_id)
     sql = question.sql.replace("{mine}", scope.condition)
     parameters = {"at": scope.at_ms, **scope.parameters}
-    return history.query(sql, parameters, times=question.times)
+    return history.query(sql, parameters, times=question.times)._replace(view=question.view)
 
 
 GROUPS: Final = Question(
     tables=(GROUP_GENERATIONS, OFFSET_COMMITS, LAG_POINTS, REBALANCES, FINDINGS),
     times=("last_commit",),
+    view=GROUPS_VIEW,
     sql="""
 WITH generations AS (
     SELECT *, CASE WHEN ended_ts <= $at THEN 'Dead' ELSE state_after END AS state
@@ -114,6 +123,7 @@ ORDER BY cluster_id, group_id
 REBALANCES_OF_GROUPS: Final = Question(
     tables=(REBALANCES,),
     times=("at",),
+    view=REBALANCES_VIEW,
     sql="""
 SELECT end_ts AS at, group_id, from_generation, to_generation, duration_ms, duration_method,
     cause, cause_confidence AS confidence, cause_source AS source, client_reason,
@@ -128,6 +138,7 @@ ORDER BY end_ts, cluster_id, log_partition, log_offset
 LAG: Final = Question(
     tables=(LAG_POINTS, LAG_STATUS),
     times=("at",),
+    view=LAG_VIEW,
     sql="""
 WITH points AS (
     SELECT * FROM lag_points WHERE bucket_ts <= $at AND {mine}
@@ -149,6 +160,7 @@ ORDER BY lag DESC NULLS LAST, group_id, topic, partition
 FINDINGS_OF_GROUPS: Final = Question(
     tables=(FINDINGS,),
     times=("from", "to"),
+    view=FINDINGS_VIEW,
     sql="""
 SELECT severity, kind, group_id, subject, from_ts AS "from", to_ts AS "to", evidence,
     suggested_action

@@ -28,6 +28,13 @@ def parse_time(text: str) -> int:
         ) from None
 
 
+def span_text(from_ms: int, to_ms: int) -> str:
+    """From when to when, to the second; the day once if it is the same."""
+    first, last = (time_text(at_ms)[:19].replace("T", " ") for at_ms in (from_ms, to_ms))
+    is_same_day = first[:10] == last[:10]
+    return f"{first} to {last[11:] if is_same_day else last} UTC"
+
+
 def time_text(at_ms: int) -> str:
     """ISO 8601 in UTC; the bare number if no calendar reaches that far."""
     try:

@@ -70,6 +70,7 @@ class SampleColumns(NamedTuple):
     lsos: Ints  # the high watermark where it was not asked
     high_watermarks: Ints
     max_timestamps: Ints  # NONE if unknown
+    are_told: Ints  # 1: by timestamps of records, which are no evidence; 0: by who has asked
 
 
 _BEHIND: Final = SampleColumns(*(np.zeros(1, np.int64) for _ in SampleColumns._fields))
@@ -113,6 +114,7 @@ class Samples:
         offsets = np.where(is_between, low + np.rint((high - low) * passed).astype(np.int64), low)
         bounds = np.maximum(offsets - low, high - offsets)
         methods = np.where(is_exact, Method.SAMPLED, Method.HELD)
+        methods[is_exact & (columns.are_told[low_at] != 0)] = Method.INTERPOLATED
         methods[is_between] = Method.INTERPOLATED
         methods[first == last] = Method.NONE
         bounds[(methods == Method.HELD) | (methods == Method.NONE)] = NONE

@@ -27,6 +27,9 @@ class LagOptions(NamedTuple):
         return at_ms - at_ms % self.bucket_ms
 
 
+DEFAULT: Final = LagOptions()
+
+
 class Scene(NamedTuple):
     """All that evaluations look at: commits, samples, and which of them belong together."""
 

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from drumbeat.pipeline.lag.samples import PACE_MS, Ends, Method, SampleColumns, Samples
 from drumbeat.pipeline.tables.builder import NONE, Ints, int_column
@@ -14,6 +15,7 @@ from drumbeat.pipeline.tables.builder import NONE, Ints, int_column
 HIGH_WATERMARK: Final = "high_watermark"
 LSO: Final = "lso"
 SAMPLED: Final = Method.SAMPLED.label
+TIME_INDEX: Final = "time_index"  # the source of samples that records themselves tell
 
 _LOW_BITS: Final = 32
 
@@ -70,7 +72,7 @@ class WatermarkSeries:
         return _single(self._samples.ends(number, time, np.array([kind == LSO])))
 
     def _sample(self, at: int) -> Sample:
-        at_ms, log_start, lso, end, max_ts = (int(column[at]) for column in self._samples.columns)
+        at_ms, log_start, lso, end, max_ts, _ = (int(c[at]) for c in self._samples.columns)
         return Sample(at_ms, log_start, lso, end, None if max_ts == NONE else max_ts)
 
 
@@ -142,6 +144,7 @@ class _Part(NamedTuple):
             np.where(has_lso, int_column(batch, "lso"), high_watermarks),
             high_watermarks,
             int_column(batch, "max_ts"),
+            pc.equal(batch.column("source"), TIME_INDEX).cast(pa.int64()).to_numpy(),
         )
         return cls(
             batch.column("topic").dictionary_encode(), int_column(batch, "partition"), columns

@@ -66,12 +66,24 @@ WATERMARKS: Final = Table(
         CLUSTER,
         required("topic", pa.string(), "the topic"),
         required("partition", pa.int32(), "the topic's partition"),
-        required("sampled_at", pa.int64(), "when the sampler asked, in ms"),
-        required("log_start", pa.int64(), "first offset that can be read"),
+        required(
+            "sampled_at",
+            pa.int64(),
+            "when the sampler asked, in ms; of time_index: the newest record timestamp by then",
+        ),
+        required(
+            "log_start",
+            pa.int64(),
+            "first offset that can be read; of time_index: as last sampled before, else 0",
+        ),
         optional("lso", pa.int64(), "where read_committed readers stop; null if not asked"),
         required("high_watermark", pa.int64(), "one past the last offset that can be read"),
         optional("max_ts", pa.int64(), "timestamp of the last record, in ms"),
-        required("source", pa.string(), "who sampled"),
+        required(
+            "source",
+            pa.string(),
+            "who sampled; time_index: told later by time indexes and batch headers of the log",
+        ),
     ),
 )
 

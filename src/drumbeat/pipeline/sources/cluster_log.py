@@ -43,7 +43,7 @@ from drumbeat.pipeline.sources.event_log import EVENTS_TOPIC, records_of
 from drumbeat.pipeline.sources.fetching import NothingThere, read_batches
 from drumbeat.pipeline.sources.live_answers import LiveAnswers, ask_groups
 from drumbeat.pipeline.sources.log_folder import OFFSETS_TOPIC
-from drumbeat.pipeline.sources.offsets_log import LogEnds
+from drumbeat.pipeline.sources.offsets_log import Between, LogEnds, PastEnd
 from drumbeat.protocol.record_batch import CorruptBatch
 from drumbeat.protocol.records import Record
 
@@ -176,6 +176,12 @@ class ClusterLog:
             uncommitted = ends_of(admin, partitions, READ_UNCOMMITTED)
             committed = ends_of(admin, partitions, READ_COMMITTED)
         return {tp: LogEnds(*ends, lso=committed[tp].end) for tp, ends in uncommitted.items()}
+
+    def past_ends(
+        self, _place: tuple[str, int], _asked: Between, _every_ms: int
+    ) -> tuple[PastEnd, ...]:
+        """Brokers would have to be asked once for each time and partition."""
+        return ()
 
     def answers(self) -> LiveAnswers:
         with _asking(self.brokers) as admin:

@@ -7,7 +7,7 @@ is what this node has: on one of several replicas, that may be less or more than
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -18,9 +18,10 @@ from drumbeat.log.files import open_for_reading
 from drumbeat.log.names import LOG_SUFFIX, parse_directory_name, parse_segment_name, segment_stem
 from drumbeat.log.port import TopicPartition
 from drumbeat.pipeline.decode.stretches import read_end
+from drumbeat.pipeline.lag.watermarks import TIME_INDEX
 from drumbeat.pipeline.schemas import WATERMARKS
 from drumbeat.pipeline.sources.log_folder import OFFSETS_TOPIC
-from drumbeat.pipeline.sources.offsets_log import LogEnds, OffsetsLog
+from drumbeat.pipeline.sources.offsets_log import LogEnds, OffsetsLog, PastEnd
 
 _NOT_CONSUMED: Final = frozenset(
     {OFFSETS_TOPIC, "__transaction_state", "__share_group_state", "__cluster_metadata"}
@@ -70,6 +71,27 @@ def watermark_rows(
         for (topic, partition), (log_start, log_end, lso) in sorted(ends.items())
     ]
     return pa.RecordBatch.from_pylist(rows, schema=WATERMARKS.arrow_schema)
+
+
+def past_rows(
+    log: OffsetsLog, place: tuple[str, int], log_start: int, ends: Sequence[PastEnd]
+) -> pa.RecordBatch:
+    """Ends of one partition at times before the sample."""
+    topic, partition = place
+    at_ms, log_ends, max_ts = zip(*ends, strict=True)
+    columns = {
+        "cluster_id": pa.repeat(log.cluster_id, len(ends)),
+        "topic": pa.repeat(topic, len(ends)),
+        "partition": pa.repeat(pa.scalar(partition, pa.int32()), len(ends)),
+        "sampled_at": pa.array(at_ms, pa.int64()),
+        "log_start": pa.repeat(pa.scalar(log_start, pa.int64()), len(ends)),
+        "lso": pa.nulls(len(ends), pa.int64()),
+        "high_watermark": pa.array(log_ends, pa.int64()),
+        "max_ts": pa.array(max_ts, pa.int64()),
+        "source": pa.repeat(TIME_INDEX, len(ends)),
+    }
+    schema = WATERMARKS.arrow_schema
+    return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
 
 
 def _partitions(data_directory: str) -> Iterator[tuple[TopicPartition, str]]:

@@ -13,7 +13,8 @@ from drumbeat.pipeline.manifest import LogPartition
 from drumbeat.pipeline.sources.end_offsets import log_ends, topic_ends
 from drumbeat.pipeline.sources.event_log import EVENTS_TOPIC, EventFolder, event_partitions
 from drumbeat.pipeline.sources.log_folder import OFFSETS_TOPIC, LogFolder, LogRange
-from drumbeat.pipeline.sources.offsets_log import LogEnds
+from drumbeat.pipeline.sources.offsets_log import Between, LogEnds, PastEnd
+from drumbeat.pipeline.sources.past_ends import past_ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,10 @@ class FolderLog:
     def topic_ends(self, _topics: Sequence[str]) -> Mapping[tuple[str, int], LogEnds]:
         """Of all topics that are here: to look is cheap."""
         return topic_ends(self.folder.path)
+
+    def past_ends(self, place: tuple[str, int], asked: Between, every_ms: int) -> list[PastEnd]:
+        directory = os.path.join(self.folder.path, directory_name(TopicPartition(*place)))
+        return past_ends(directory, asked, every_ms)
 
     def answers(self) -> None:
         """A folder does not answer."""

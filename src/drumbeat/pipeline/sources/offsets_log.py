@@ -21,6 +21,23 @@ class LogEnds(NamedTuple):
     lso: int | None = None  # None: nobody asked
 
 
+class PastEnd(NamedTuple):
+    """Where a partition ended at a time, as its records tell."""
+
+    at_ms: int
+    log_end: int
+    max_ts: int | None  # of the last record before the end; None if it may be older
+
+
+class Between(NamedTuple):
+    """Two samples of a partition's end: what lies between them is asked for."""
+
+    from_ms: int
+    until_ms: int
+    start: int  # the end at the first one
+    end: int
+
+
 class Segment(Protocol):
     """A stretch of a log partition that is read as one."""
 
@@ -91,6 +108,9 @@ class OffsetsLog(Protocol):
 
     def topic_ends(self, topics: Sequence[str]) -> Mapping[tuple[str, int], LogEnds]:
         """Now; of these topics at least, as far as there still are any."""
+
+    def past_ends(self, place: tuple[str, int], asked: Between, every_ms: int) -> Sequence[PastEnd]:
+        """In the order of time, about one for each `every_ms`; none if nobody remembers."""
 
     def answers(self) -> LiveAnswers | None:
         """What the coordinators say now; None if there is nobody to ask."""
