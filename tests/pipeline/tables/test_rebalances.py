@@ -191,6 +191,18 @@ def test_the_two_rounds_of_a_cooperative_rebalance():
     assert [row["partitions_moved"] for row in rows] == [0, 0, 2, 0]
 
 
+@pytest.mark.parametrize("reason", [Reason.LEADER_REJOINED, Reason.MEMBER_CHANGED])
+def test_an_event_tells_who_came_back_and_the_generations_what_for(reason):
+    log = LogWriter()
+    for number, owned in enumerate(("a:0123", "a:01 b:", "a:01 b:23", "a:01 b:23"), 1):
+        log.append(number * 1_000, generation("g", number, number * 1_000 - 10, *members(owned)))
+    values = [begun(number * 1_000, reason, generation_id=number) for number in (2, 3)]
+    events = GroupEvents([read_group_events(values)])
+    rows = built(GroupTables(SOURCE, events=events), [log.rows()])["rebalances"][2:]
+    assert [row["cause"] for row in rows] == ["HANDOVER", CAUSE_OF_REASON[reason]]
+    assert {row["cause_source"] for row in rows} == {"event"}
+
+
 # -- what it cost ---------------------------------------------------------------------------------
 
 

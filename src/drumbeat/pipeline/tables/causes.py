@@ -78,9 +78,15 @@ CAUSE_OF_REASON: Final = {
 _CAUSE_OF_NAME: Final = {str(reason): cause for reason, cause in CAUSE_OF_REASON.items()}
 
 
-def told(begun: Begun) -> Finding:
+# Of these an event tells who came back, not what for; the generations may tell that.
+_CAME_BACK: Final = frozenset({Cause.SUBSCRIPTION, Cause.LEADER_REJOIN})
+
+
+def told(begun: Begun, evidence: Evidence) -> Finding:
     """An event of a newer version may have a reason that this one does not know."""
     cause = _CAUSE_OF_NAME.get(begun.reason or "", Cause.UNKNOWN)
+    if cause in _CAME_BACK and _is_handed_over(evidence):
+        cause = Cause.HANDOVER
     confidence = 0.0 if cause is Cause.UNKNOWN else 1.0
     return Finding(cause, confidence, CauseSource.EVENT, begun.client_reason)
 

@@ -53,7 +53,7 @@ class ClassicRebalances:
         return Round(
             change=change,
             membership=membership,
-            finding=inferred(evidence) if begun is None else told(begun),
+            finding=inferred(evidence) if begun is None else told(begun, evidence),
             times=_times(change, after, commits, begun),
             is_complete=is_complete,
             failed_attempts=failed_attempts,
