@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from drumbeat.cli.main import app
+from drumbeat.cli.verbs import app
 
 WIDTH = 100
 HEAD = """# The command line

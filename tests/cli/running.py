@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from typer.testing import CliRunner
 
-from drumbeat.cli.main import app
+from drumbeat.cli.verbs import app
 from drumbeat.client import SyncProducer
 from drumbeat.client.admin import NewTopic, SyncAdmin
 from support.data_topics import fresh_name

@@ -1,48 +1,12 @@
-"""drumbeat up: one node, until SIGTERM or Ctrl-C."""
+"""drumbeat up: its options, for people. `plain_options.py` reads the same in a hurry."""
 
-import asyncio
-import errno
-import logging
-import os
-import signal
-import sys
-from collections.abc import Callable, Coroutine, Mapping
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated
 
 import typer
 
-from drumbeat.cli.logs import set_up
-from drumbeat.log.errors import LogError
-from drumbeat.runtime.config import BrokerConfig, ConfigError, LoadedConfig, load_config
-from drumbeat.runtime.data_files import DataFileError
-
-if TYPE_CHECKING:
-    from drumbeat.runtime.broker import Storage
-    from drumbeat.server.node import Node
+from drumbeat.cli.plain_options import PORT_MAX, LogFormat, LogLevel, UpOptions
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
-log = logging.getLogger(__name__)
-
-EXIT_CONFIG, EXIT_START = 2, 3
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
-GC_ALLOCATIONS = 50_000  # so many more objects than were freed make the collector look
-
-
-class LogLevel(StrEnum):
-    DEBUG = "debug"
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
-
-
-class LogFormat(StrEnum):
-    TEXT = "text"
-    JSON = "json"
-
-
-class StartError(Exception):
-    """The node cannot start here; says why and what helps."""
 
 
 @app.command()
@@ -51,7 +15,7 @@ def up(
     port: Annotated[
         int | None,
         typer.Option(
-            min=0, max=65_535, metavar="PORT", help="Port to listen on; 0 takes a free one."
+            min=0, max=PORT_MAX, metavar="PORT", help="Port to listen on; 0 takes a free one."
         ),
     ] = None,
     data: Annotated[
@@ -70,7 +34,7 @@ def up(
         int | None,
         typer.Option(
             min=0,
-            max=65_535,
+            max=PORT_MAX,
             metavar="PORT",
             help="Serve /metrics, /healthz and /readyz on this port; 0 takes a free one.",
         ),
@@ -89,140 +53,17 @@ def up(
     Configuration is Kafka's: the keys of server.properties, from --config and --set.
     A line that begins with 'ready' says where clients connect.
     """
-    if memory and data is not None:
-        _fail(EXIT_CONFIG, "--memory and --data exclude each other")
-    try:
-        loaded = load_config(
-            _read(config),
-            settings or [],
-            _from_options(
-                {
-                    "port": port,
-                    "log.dirs": data,
-                    "metrics.port": metrics_port,
-                    "logging.level": log_level,
-                    "logging.format": log_format,
-                }
-            ),
-            properties_name=config or "",
+    from drumbeat.cli.serving import serve
+
+    serve(
+        UpOptions(
+            port=port,
+            data=data,
+            memory=memory,
+            config=config,
+            settings=tuple(settings or ()),
+            metrics_port=metrics_port,
+            log_level=log_level,
+            log_format=log_format,
         )
-    except ConfigError as problem:
-        _fail(EXIT_CONFIG, str(problem))
-    set_up(loaded.config.logging_level, loaded.config.logging_format)
-    _tell_ignored(loaded)
-    _run(lambda: _serve(loaded, memory=memory))
-
-
-def _from_options(options: Mapping[str, object]) -> dict[str, str]:
-    """Those that were given, as keys of the configuration."""
-    return {key: str(value) for key, value in options.items() if value is not None}
-
-
-def _read(path: str | None) -> str | None:
-    if path is None:
-        return None
-    from drumbeat.runtime.config.properties import decode_properties
-
-    try:
-        with open(path, "rb") as file:
-            return decode_properties(file.read())
-    except OSError as problem:
-        _fail(EXIT_CONFIG, f"--config: {problem.strerror}: {path}")
-
-
-def _tell_ignored(loaded: LoadedConfig) -> None:
-    for note in loaded.notes:
-        log.warning("%s", note)
-    if loaded.ignored:
-        log.info("known to Kafka, without effect here: %s", ", ".join(sorted(loaded.ignored)))
-
-
-async def _serve(loaded: LoadedConfig, *, memory: bool) -> None:
-    from drumbeat.server.listener import ListenError
-    from drumbeat.server.loop_problems import LoopProblems
-    from drumbeat.server.node import Node
-
-    stopping = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    loop.set_exception_handler(LoopProblems())
-    for number in STOP_SIGNALS:
-        loop.add_signal_handler(number, stopping.set)
-    try:
-        storage = await _open_storage(loaded.config, memory=memory)
-        async with Node(loaded.config, storage) as node:
-            _tell_ready(node, storage.directory, memory=memory)
-            await stopping.wait()
-            log.info("stopping")
-    except (StartError, ListenError, LogError, DataFileError, OSError) as problem:
-        _fail(EXIT_START, str(problem))
-    log.info("stopped")
-    for number in STOP_SIGNALS:
-        # The loop would leave the default behind, and an impatient second signal would then turn
-        # an orderly end into a killed process.
-        loop.remove_signal_handler(number)
-        signal.signal(number, signal.SIG_IGN)
-
-
-async def _open_storage(config: BrokerConfig, *, memory: bool) -> "Storage":
-    from drumbeat.server.node import file_storage, memory_storage
-
-    if memory:
-        return memory_storage(config)
-    try:
-        return await file_storage(config)
-    except (OSError, LogError) as problem:
-        refusal = problem if isinstance(problem, OSError) else problem.__cause__
-        if not isinstance(refusal, OSError):
-            raise
-        raise StartError(_unusable(config.log_dir, refusal)) from problem
-
-
-def _unusable(directory: str, refusal: OSError) -> str:
-    path, reason = os.path.abspath(directory), refusal.strerror or refusal
-    is_full = refusal.errno in (errno.ENOSPC, errno.EDQUOT)
-    advice = "free some space" if is_full else "choose another directory with --data"
-    return f"cannot keep data in {path}: {reason}; {advice}, or keep none with --memory"
-
-
-def _tell_ready(node: "Node", directory: str, *, memory: bool) -> None:
-    """In one write, so that a reader who leaves after the first line breaks nothing."""
-    lines = (
-        f"ready {node.bootstrap_servers}",
-        "data: in memory, gone at the end" if memory else f"data: {directory}",
-        *([f"metrics: {node.monitoring.url}/metrics"] if node.monitoring else []),
-        "stop: Ctrl-C, or SIGTERM to this process",
     )
-    print("\n".join(lines), flush=True)
-
-
-def _run(serve: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """On uvloop where the `fast` extra is installed, else on asyncio's own loop."""
-    _raise_descriptor_limit()
-    _calm_garbage_collector()
-    try:
-        import uvloop
-    except ImportError:
-        asyncio.run(serve())
-    else:
-        uvloop.run(serve())
-
-
-def _calm_garbage_collector() -> None:
-    """Look for cycles seldom: requests make none, and looking took a third of a commit's time."""
-    import gc
-
-    gc.freeze()  # what was imported stays
-    gc.set_threshold(GC_ALLOCATIONS, 20, 20)
-
-
-def _raise_descriptor_limit() -> None:
-    """Every partition and every connection takes descriptors; take all that we may have."""
-    import resource
-
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-
-def _fail(code: int, text: str) -> NoReturn:
-    print(f"drumbeat up: {text}", file=sys.stderr)
-    raise typer.Exit(code)
