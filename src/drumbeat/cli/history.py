@@ -66,80 +66,43 @@ def history() -> None:
     """
 
 
-@app.command()
-def groups(
-    *,
-    warehouse: WarehouseOption,
-    group: GroupOption = None,
-    at: AtOption = None,
-    cluster: ClusterOption = None,
-    output: OutputOption = Output.TABLE,
-    limit: LimitOption = TABLE_ROWS,
-    wide: WideOption = False,
-) -> None:
-    """All groups: type, state, members, commits, lag, rebalances, findings."""
-    with _opened(warehouse) as opened:
-        from drumbeat.pipeline.history.questions import GROUPS, Scope, answer
-
-        scope = Scope(group_id=group, cluster_id=cluster, at_ms=_moment(at))
-        _write_view(answer(opened, GROUPS, scope), output, limit, wide=wide)
+# command -> its question in drumbeat.pipeline.history.questions, and what it says of itself
+_QUESTIONS = {
+    "groups": ("GROUPS", "All groups: type, state, members, commits, lag, rebalances, findings."),
+    "rebalances": (
+        "REBALANCES_OF_GROUPS",
+        "Rebalances of groups: when, how long, why, and what moved.",
+    ),
+    "lag": ("LAG", "How far behind each partition of a group is, and whether it catches up."),
+    "findings": (
+        "FINDINGS_OF_GROUPS",
+        "What somebody should look at, worst first, and what can be done about it.",
+    ),
+}
 
 
-@app.command()
-def rebalances(
-    *,
-    warehouse: WarehouseOption,
-    group: GroupOption = None,
-    at: AtOption = None,
-    cluster: ClusterOption = None,
-    output: OutputOption = Output.TABLE,
-    limit: LimitOption = TABLE_ROWS,
-    wide: WideOption = False,
-) -> None:
-    """Rebalances of classic groups: when, how long, why, and what moved."""
-    with _opened(warehouse) as opened:
-        from drumbeat.pipeline.history.questions import REBALANCES_OF_GROUPS, Scope, answer
+def _add_question(command: str, question: str, text: str) -> None:
+    @app.command(command, help=text)
+    def ask(
+        *,
+        warehouse: WarehouseOption,
+        group: GroupOption = None,
+        at: AtOption = None,
+        cluster: ClusterOption = None,
+        output: OutputOption = Output.TABLE,
+        limit: LimitOption = TABLE_ROWS,
+        wide: WideOption = False,
+    ) -> None:
+        with _opened(warehouse) as opened:
+            from drumbeat.pipeline.history import questions
 
-        scope = Scope(group_id=group, cluster_id=cluster, at_ms=_moment(at))
-        _write_view(answer(opened, REBALANCES_OF_GROUPS, scope), output, limit, wide=wide)
-
-
-@app.command()
-def lag(
-    *,
-    warehouse: WarehouseOption,
-    group: GroupOption = None,
-    at: AtOption = None,
-    cluster: ClusterOption = None,
-    output: OutputOption = Output.TABLE,
-    limit: LimitOption = TABLE_ROWS,
-    wide: WideOption = False,
-) -> None:
-    """How far behind each partition of a group is, and whether it catches up."""
-    with _opened(warehouse) as opened:
-        from drumbeat.pipeline.history.questions import LAG, Scope, answer
-
-        scope = Scope(group_id=group, cluster_id=cluster, at_ms=_moment(at))
-        _write_view(answer(opened, LAG, scope), output, limit, wide=wide)
+            scope = questions.Scope(group_id=group, cluster_id=cluster, at_ms=_moment(at))
+            found = questions.answer(opened, getattr(questions, question), scope)
+            _write_view(found, output, limit, wide=wide)
 
 
-@app.command()
-def findings(
-    *,
-    warehouse: WarehouseOption,
-    group: GroupOption = None,
-    at: AtOption = None,
-    cluster: ClusterOption = None,
-    output: OutputOption = Output.TABLE,
-    limit: LimitOption = TABLE_ROWS,
-    wide: WideOption = False,
-) -> None:
-    """What somebody should look at, worst first, and what can be done about it."""
-    with _opened(warehouse) as opened:
-        from drumbeat.pipeline.history.questions import FINDINGS_OF_GROUPS, Scope, answer
-
-        scope = Scope(group_id=group, cluster_id=cluster, at_ms=_moment(at))
-        _write_view(answer(opened, FINDINGS_OF_GROUPS, scope), output, limit, wide=wide)
+for _command, _question in _QUESTIONS.items():
+    _add_question(_command, *_question)
 
 
 @app.command()
