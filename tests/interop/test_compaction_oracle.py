@@ -25,9 +25,7 @@ pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
 
 TOPIC = "compacted"
 PARTITION = TopicPartition(TOPIC, 0)
-# Markers carry the broker's time, so that records of the past would not roll segments after them.
-START_MS = int(time.time() * 1000)
-NOW_MS = START_MS + 600_000
+COMPACTED_AFTER_MS = 600_000
 STEP_MS = 3_000
 NEVER_DIRTY_ENOUGH = "1"
 RETENTION_MS = 60_000
@@ -43,11 +41,15 @@ TOPIC_RESOURCE = 2
 
 
 class Writer:
-    """Writes with timestamps that are far enough apart to begin a segment with every batch."""
+    """Writes with timestamps that are far enough apart to begin a segment with every batch.
+
+    They begin now: markers carry the broker's time, and records of the past would not roll
+    segments after them.
+    """
 
     def __init__(self, servers: str) -> None:
         self.servers = servers
-        self.now_ms = START_MS
+        self.now_ms = int(time.time() * 1000)
 
     def tick(self) -> int:
         self.now_ms += STEP_MS
@@ -124,10 +126,10 @@ def have_kafka_compact(kafka) -> None:
         )
 
 
-async def compact(directory) -> None:
+async def compact(directory, now_ms) -> None:
     async with LocalStore(directory) as store:
         log = await store.acquire(PARTITION, SETTINGS)
-        assert await log.compact(NOW_MS) is not None
+        assert await log.compact(now_ms) is not None
 
 
 def left_in(folder):
@@ -153,19 +155,20 @@ def left_in(folder):
 
 @pytest.fixture(scope="module")
 def compacted(tmp_path_factory):
-    """One log, compacted by both: Kafka's folder and ours."""
+    """One log, compacted by both: Kafka's folder and ours, and when we did."""
     folder = tmp_path_factory.mktemp("compaction")
     kafka, ours = folder / "kafka", folder / "ours"
+    now_ms = int(time.time() * 1000) + COMPACTED_AFTER_MS
     with start_kafka(kafka) as servers:
         write_everything(servers)
     shutil.copytree(kafka / "logs" / str(PARTITION), ours / str(PARTITION))
     have_kafka_compact(kafka)
-    asyncio.run(compact(ours))
-    return kafka / "logs" / str(PARTITION), ours / str(PARTITION)
+    asyncio.run(compact(ours, now_ms))
+    return kafka / "logs" / str(PARTITION), ours / str(PARTITION), now_ms
 
 
 def test_the_same_is_left(compacted):
-    theirs, ours = map(left_in, compacted)
+    theirs, ours = map(left_in, compacted[:2])
     assert [header for header, _ in ours] == [header for header, _ in theirs]
     assert ours == theirs
     counts = [header.record_count for header, _ in ours]
@@ -175,12 +178,12 @@ def test_the_same_is_left(compacted):
 
 
 def test_kafkas_tool_reads_what_is_left(compacted):
-    _, ours = compacted
+    _, ours, now_ms = compacted
     segments = sorted(str(path) for path in ours.glob("*.log"))
     dumped = run_tool(DUMP, "--deep-iteration", "--print-data-log", "--files", ",".join(segments))
     lines = [line for line in dumped.splitlines() if line.startswith("baseOffset")]
     assert all("isvalid: true" in line for line in lines)
-    horizon_ms = NOW_MS + RETENTION_MS
+    horizon_ms = now_ms + RETENTION_MS
     assert any(f"deleteHorizonMs: OptionalLong[{horizon_ms}]" in line for line in lines)
     for kind in ("index", "timeindex"):
         checked = run_tool(DUMP, "--index-sanity-check", "--files", f"{ours}/{0:020}.{kind}")
@@ -189,7 +192,7 @@ def test_kafkas_tool_reads_what_is_left(compacted):
 
 
 def test_kafkas_tool_reads_the_history(compacted):
-    _, ours = compacted
+    _, ours, _ = compacted
     past = sorted(str(path) for path in (ours / "history").iterdir())
     assert len(past) > 10
     dumped = run_tool(DUMP, "--deep-iteration", "--print-data-log", "--files", ",".join(past))

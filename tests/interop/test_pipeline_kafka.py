@@ -143,7 +143,9 @@ def test_protocols_of_classic_groups(history, told):
 
 
 def test_ends_of_topics(history, told):
-    rows = history.query("SELECT topic, partition, high_watermark FROM watermarks").rows
+    rows = history.query(
+        "SELECT topic, partition, high_watermark FROM watermarks WHERE source <> 'time_index'"
+    ).rows
     found = {(topic, partition): end for topic, partition, end in rows}
     assert found == {place: told.ends[place] for place in found}
     assert found.keys() >= {place[1:] for place in told.standings}

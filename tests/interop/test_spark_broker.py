@@ -33,7 +33,8 @@ GROUPS_TOOL = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 
 @pytest.fixture(scope="module")
 def kafka(tmp_path_factory):
-    with start_kafka(tmp_path_factory.mktemp("kafka")) as servers:
+    # Records of long ago are read here, minutes after they were written.
+    with start_kafka(tmp_path_factory.mktemp("kafka"), {"log.retention.ms": "-1"}) as servers:
         yield servers
 
 
