@@ -22,6 +22,7 @@ from support.node_process import NodeProcess
 
 TIMEOUT_S = 100
 TOPIC = "orders"
+QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # little data: not worth to optimise for
 ADDRESSES = re.compile(r"\b(127\.0\.0\.1|localhost|broker-1):9092\b")
 SET_UP = re.compile(r"^(make|pip|python3? -m venv|\.|git clone|cd) ")
 ENDLESS = re.compile(r"--follow|--watch|--keep|for \w+ in consumer|processAllAvailable\(\) #")
@@ -113,7 +114,11 @@ class Player:
 
     def _environment(self) -> dict[str, str]:
         path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
-        return os.environ | {"PATH": path, "DRUMBEAT_BOOTSTRAP_SERVERS": self.address}
+        return os.environ | {
+            "PATH": path,
+            "DRUMBEAT_BOOTSTRAP_SERVERS": self.address,
+            "PYSPARK_SUBMIT_ARGS": f"--driver-java-options '{QUICK_JVM}' pyspark-shell",
+        }
 
     def _here(self, text: str) -> str:
         return ADDRESSES.sub(self.address, text) if ADDRESSES.search(text) else text

@@ -71,7 +71,8 @@ def seen(view, row, name):
     return column.value(row)
 
 
-def test_rebalances_of_the_golden_log(history):
+def test_rebalances_of_the_golden_log(history, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     found = answer(history, REBALANCES_OF_GROUPS, Scope(group_id="orders", at_ms=4_000))
     out = io.StringIO()
     write_view(found.view, [dict(zip(found.columns, row, strict=True)) for row in found.rows], out)
