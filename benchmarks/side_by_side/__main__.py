@@ -8,13 +8,22 @@ Without Java, Maven or its registry, Drumbeat is measured alone. No ratio makes 
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 import time
 from pathlib import Path
 
 from benchmarks.side_by_side import REPOSITORY, report
 from benchmarks.side_by_side.bench import FULL, QUICK, Bench
-from benchmarks.side_by_side.brokers import KAFKA, KAFKA_SYNCED, drumbeat, kafka, kafka_jars
+from benchmarks.side_by_side.brokers import (
+    COMPILED,
+    KAFKA,
+    KAFKA_SYNCED,
+    drumbeat,
+    interpreted_drumbeat,
+    kafka,
+    kafka_jars,
+)
 from benchmarks.side_by_side.machine import describe
 from benchmarks.side_by_side.phases import Systems, measure_all
 from benchmarks.side_by_side.plot import plot
@@ -62,12 +71,14 @@ def _arguments() -> argparse.Namespace:
 
 
 def _systems(folder: Path) -> Systems:
+    if not COMPILED.exists():
+        sys.exit(f"{COMPILED.relative_to(REPOSITORY)} is missing; `make compiled` builds it")
     found = kafka_jars()
     if isinstance(found, str):
         print(f"Drumbeat is measured alone. {found}")
-        return Systems([drumbeat()], [])
+        return Systems([drumbeat()], [interpreted_drumbeat()], [])
     flushing = kafka(KAFKA_SYNCED, folder, SYNC_EVERY_APPEND)
-    return Systems([drumbeat(), kafka(KAFKA, folder)], [flushing])
+    return Systems([drumbeat(), kafka(KAFKA, folder)], [interpreted_drumbeat()], [flushing])
 
 
 def _plot(path: Path) -> None:

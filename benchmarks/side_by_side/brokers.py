@@ -1,6 +1,7 @@
 """The systems that are compared, each as a process of its own on loopback with the same settings.
 
-Drumbeat syncs to disk before it acknowledges. Apache Kafka does not, unless it is told to sync
+Drumbeat is the compiled build, and beside it the source as it is interpreted. It syncs to disk
+before it acknowledges. Apache Kafka does not, unless it is told to sync
 every append: that is the third system, shown beside the commits.
 """
 
@@ -15,15 +16,19 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import pytest
 
+from benchmarks.side_by_side import REPOSITORY
 from benchmarks.side_by_side.processes import cpu_s, rss_bytes
 from interop.kafka_jars import BROKER_OPTIONS, SETTINGS, jars, run_tool
 from support.ports import free_ports
 
 DRUMBEAT, KAFKA, KAFKA_SYNCED = "Drumbeat", "Kafka", "Kafka, synced"
+INTERPRETED = "Drumbeat, interpreted"
+COMPILED = REPOSITORY / "build" / "compiled"  # `make compiled` makes it
 GROUP_SETTINGS = {
     "group.initial.rebalance.delay.ms": "0",
     "offsets.topic.num.partitions": "50",
@@ -41,6 +46,12 @@ class System(NamedTuple):
     name: str
     prepare: Callable[[Path], None]  # makes a data directory that was never used
     command: Command
+    environment: Mapping[str, str] = MappingProxyType({})
+
+    @property
+    def has_to_warm_up(self) -> bool:
+        """A JVM has; Python is as fast in its first second as later."""
+        return self.name not in (DRUMBEAT, INTERPRETED)
 
 
 class Broker:
@@ -80,7 +91,10 @@ class Broker:
         with (self.folder / "output.log").open("ab") as output:
             self.started_at_s = time.monotonic()
             self._process = subprocess.Popen(
-                command, stdout=output, stderr=output, env=_environment()
+                command,
+                stdout=output,
+                stderr=output,
+                env=_environment() | self.system.environment,
             )
 
     def await_served(self) -> None:
@@ -136,7 +150,11 @@ def fresh_broker(system: System, folder: Path) -> Iterator[Broker]:
 
 
 def drumbeat() -> System:
-    return System(DRUMBEAT, lambda _folder: None, _drumbeat_command)
+    return System(DRUMBEAT, lambda _folder: None, _drumbeat_command, {"PYTHONPATH": str(COMPILED)})
+
+
+def interpreted_drumbeat() -> System:
+    return System(INTERPRETED, lambda _folder: None, _drumbeat_command)
 
 
 def _drumbeat_command(folder: Path, port: int) -> Sequence[str]:

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from typing import NamedTuple, TypeVar
 
 from benchmarks.side_by_side.bench import WARM_GAIN, Bench
-from benchmarks.side_by_side.brokers import DRUMBEAT, Broker, System, fresh_broker
+from benchmarks.side_by_side.brokers import Broker, System, fresh_broker
 from benchmarks.side_by_side.measures import (
     data,
     first_member,
@@ -36,9 +36,10 @@ COLD_TOPIC_PARTITIONS = 20  # no more than the loads commit: making them is not 
 
 
 class Systems(NamedTuple):
-    """Those that everything is measured on, and those that are shown beside the commits."""
+    """Those that everything is measured on, and those that are shown beside some of it."""
 
     main: Sequence[System]
+    warm_only: Sequence[System]
     commits_only: Sequence[System]
 
 
@@ -47,7 +48,7 @@ def measure_all(bench: Bench, systems: Systems) -> None:
         for system in _rotated(systems.main, repetition):
             bench.say(f"cold: the first seconds of {system.name}, {repetition + 1}")
             _cold(bench, system, repetition)
-    with _brokers(bench, systems.main, "warm") as brokers:
+    with _brokers(bench, [*systems.main, *systems.warm_only], "warm") as brokers:
         _warm_requests(bench, brokers)
         _warm_rebalances(bench, brokers)
         _warm_data(bench, brokers)
@@ -112,7 +113,7 @@ def _loads(bench: Bench, brokers: Sequence[Broker], cases: Iterable[tuple[str, i
 def _warm_rebalances(bench: Bench, brokers: Sequence[Broker]) -> None:
     bench.say("warm: rebalances, to warm up")
     for broker in brokers:
-        if broker.name != DRUMBEAT:
+        if broker.system.has_to_warm_up:
             rebalance.warm_up(broker, max(bench.plan.members), bench.plan.warm_rebalances)
     for members in bench.plan.members:
         bench.say(f"warm: {members:,} members")
@@ -143,9 +144,8 @@ Load = TypeVar("Load", group_requests.Prepared, data.Prepared)
 
 
 def _warm_up(bench: Bench, prepared: Iterable[Load]) -> None:
-    """Python is as fast in its first second as later; only a JVM has to be warmed up."""
     for each in prepared:
-        if each.broker.name == DRUMBEAT:
+        if not each.broker.system.has_to_warm_up:
             continue
         reached = 0.0
         for _ in range(bench.plan.warm_ups_max):

@@ -42,7 +42,7 @@ controller.listener.names=CONTROLLER
 listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
 num.network.threads=3
 num.io.threads=8
-socket.send.buffer.bytes=102400
+socket.receive.buffer.bytes=102400
 log.dirs={data}
 num.partitions=2
 offsets.topic.replication.factor=1
@@ -138,7 +138,7 @@ def test_kafkas_own_file_works(start, tmp_path):
         assert partitions_by_default(wire) == 2
     log = node.log_text
     assert log.count("known to Kafka, without effect here") == 1
-    for key in ("num.network.threads", "process.roles", "socket.send.buffer.bytes"):
+    for key in ("num.network.threads", "process.roles", "socket.receive.buffer.bytes"):
         assert log.count(key) == 1
     assert "CONTROLLER" in log
     assert "num.partitions" not in log

@@ -5,7 +5,8 @@ Numbers are rows of tests/golden/answers.jsonl.
 
 import pytest
 
-from drumbeat.core.record_codec import GroupMetadataValue, MemberMetadataValue, encode
+from drumbeat.core.classic_records import GroupMetadataValue, MemberMetadataValue
+from drumbeat.core.record_codec import encode
 from drumbeat.core.records import GroupMetadataRecord, MemberMetadata
 from drumbeat.protocol.compiler import encoder
 from support.coordinator import Coordinator

@@ -24,7 +24,7 @@ TIMEOUT_S = 100
 TOPIC = "orders"
 QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # little data: not worth to optimise for
 ADDRESSES = re.compile(r"\b(127\.0\.0\.1|localhost|broker-1):9092\b")
-SET_UP = re.compile(r"^(make|pip|python3? -m venv|\.|git clone|cd) ")
+SET_UP = re.compile(r"^([A-Z_]+=\S+ )?(make|pip|python3? -m venv|\.|git clone|cd) ")
 ENDLESS = re.compile(r"--follow|--watch|--keep|for \w+ in consumer|processAllAvailable\(\) #")
 ENDS_WELL = (0, 130, -signal.SIGINT)
 
@@ -154,7 +154,7 @@ def prepare(servers: str) -> None:
 
 def check_set_up(command: str) -> None:
     """That a reader would find what is to be installed or made."""
-    words = command.split()
+    words = re.sub(r"^[A-Z_]+=\S+ ", "", command).split()
     if words[0] == "make":
         targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
         named = [word for word in words[1:] if "=" not in word]

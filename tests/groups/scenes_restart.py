@@ -3,7 +3,7 @@
 import struct
 from itertools import count
 
-from drumbeat.core.record_codec import GroupMetadataValue, MemberMetadataValue
+from drumbeat.core.classic_records import GroupMetadataValue, MemberMetadataValue
 from drumbeat.protocol.compiler import encoder
 from drumbeat.protocol.java_hash import partition_for
 from drumbeat.protocol.record_batch import read_header

@@ -24,11 +24,12 @@ from support.data_topics import (
     produce_to,
 )
 from support.waiting import wait_until
-from support.wire import ConnectionClosed, Wire
+from support.wire import ConnectionClosed, Wire, request_frame
 
 PATIENCE_S = 10.0
 VERSION = 12
 ANSWER_BYTES = 4 << 20
+IDLE_MS_MAX = 600_000  # connections.max.idle.ms
 VERSIONS = ApiVersionsRequest("wire", "1")
 
 
@@ -83,9 +84,17 @@ def await_stuck(cluster: Cluster) -> None:
     )
 
 
+def unsent_bytes(cluster: Cluster) -> int:
+    return sum(one._sender.unsent_bytes for one in tuple(cluster.node.listener._connections))
+
+
 def open_descriptors(path: str) -> int:
     links = (f"/proc/self/fd/{fd}" for fd in os.listdir("/proc/self/fd"))
     return sum(os.path.realpath(link).startswith(path) for link in links)
+
+
+def open_sockets() -> int:
+    return open_descriptors(f"/proc/{os.getpid()}/fd/socket:")
 
 
 def test_a_fetch_is_what_the_files_hold(wire, topic, data):
@@ -111,6 +120,63 @@ def test_a_slow_reader_gets_everything_in_order(cluster, topic, data, slow):
         for index, partition in enumerate(partitions_of(slow.receive())):
             assert partition.records == in_file(data, topic, index)[:ANSWER_BYTES]
         assert slow.receive().api_keys
+
+
+@pytest.mark.parametrize("send_buffer_bytes", [-1, 5_000, 102_400])
+def test_pipelined_fetches_are_answered_one_after_the_other(start, data, send_buffer_bytes):
+    cluster = start({"socket.send.buffer.bytes": str(send_buffer_bytes)}, data=data)
+    with Wire(cluster.bootstrap_servers) as wire:
+        topic = create_topic(wire)
+        produce_to(wire, topic, batch(*[bytes(1000)] * 900))
+        request = fetch_request(topic, fetch_partition(0, 0, partition_max_bytes=ANSWER_BYTES))
+        wire.send_bytes(b"".join(request_frame(FETCH, VERSION, request, n) for n in range(8)))
+        answers = [wire.receive_frame() for _ in range(8)]
+        expected = in_file(data, topic)
+        for number, answer in enumerate(answers):
+            assert int.from_bytes(answer[:4], "big") == number
+            assert answer.count(expected[:100]) == 1
+            assert expected in answer
+
+
+@pytest.mark.parametrize(("send_buffer_bytes", "is_chosen"), [("102400", True), ("-1", False)])
+def test_the_send_buffer_is_as_configured(start, send_buffer_bytes, is_chosen):
+    cluster = start({"socket.send.buffer.bytes": send_buffer_bytes})
+    with Wire(cluster.bootstrap_servers) as wire:
+        wire.call(api_versions.API, 3, VERSIONS)
+        (connection,) = cluster.node.listener._connections
+        accepted = connection._transport.get_extra_info("socket")
+        size = accepted.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+    assert (size == 2 * 102_400) == is_chosen  # Linux doubles it, for its own needs
+
+
+def test_a_peer_that_reads_slowly_is_not_idle(cluster, topic, slow):
+    def sweep_in(ms: int) -> None:
+        async def sweep() -> None:
+            listener = cluster.node.listener
+            listener.sweep(listener.now_ms() + ms)
+
+        cluster.run(sweep)
+
+    slow.send(FETCH, VERSION, large_fetch(topic, 0))
+    await_stuck(cluster)
+    sweep_in(0)
+    left = unsent_bytes(cluster)
+    while unsent_bytes(cluster) == left:
+        slow.socket.recv(1 << 16)
+    sweep_in(IDLE_MS_MAX + 1)
+    assert unsent_bytes(cluster)
+    sweep_in(2 * IDLE_MS_MAX + 2)
+    wait_until(lambda: not unsent_bytes(cluster), PATIENCE_S, "a closed connection")
+
+
+def test_a_peer_that_leaves_takes_no_socket_with_it(cluster, topic, data):
+    with Wire(cluster.bootstrap_servers) as peer:
+        peer.call(api_versions.API, 3, VERSIONS)
+        before = open_sockets()
+        peer.call(FETCH, VERSION, large_fetch(topic, 0))
+        assert open_sockets() == before + 1
+    # Both ends of the connection, and the handle that files are sent through.
+    wait_until(lambda: open_sockets() == before - 2, PATIENCE_S, "closed sockets")
 
 
 def test_a_peer_that_leaves_takes_no_descriptor_with_it(cluster, topic, data, slow):

@@ -17,6 +17,7 @@ from drumbeat.runtime.coordinator.shard import Environment, Shard
 from drumbeat.runtime.coordinator.timers import Turns
 from drumbeat.runtime.partition import Partition
 from drumbeat.runtime.requests import Deferred, Request
+from drumbeat.runtime.tasks import answer_of
 from drumbeat.runtime.topics import CONSUMER_OFFSETS, Topic
 from sim.disk import Disk
 from sim.history import Operation
@@ -39,7 +40,7 @@ class Nobody:
 
 async def answer(shard: Shard, api_key: int, version: int, body: Any) -> Any:
     result = shard.submit(Request(api_key, version, "c", "10.0.0.1"), body)
-    return await result.wait() if isinstance(result, Deferred) else result
+    return await answer_of(result) if isinstance(result, Deferred) else result
 
 
 async def active_shard(store: MemoryStore, failures: list[Exception]) -> Shard:

@@ -24,6 +24,7 @@ from drumbeat.runtime.broker import Broker
 from drumbeat.runtime.clock import SystemClock
 from drumbeat.runtime.config import load_config
 from drumbeat.runtime.requests import Deferred, Request
+from drumbeat.runtime.tasks import answer_of
 from drumbeat.runtime.topic_changes import create_automatically
 from drumbeat.runtime.topics import CONSUMER_OFFSETS
 from drumbeat.server.node import memory_storage
@@ -78,4 +79,4 @@ async def commit_offset(broker: Broker, offset: int) -> str:
 async def _submit(broker: Broker, api: Api, body: Any) -> Any:
     request = Request(api.key, 8, "client", "127.0.0.1")
     answer = broker.groups.submit(request, body, GROUP)
-    return await answer.wait() if isinstance(answer, Deferred) else answer
+    return await answer_of(answer) if isinstance(answer, Deferred) else answer

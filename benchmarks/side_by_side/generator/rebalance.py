@@ -37,7 +37,8 @@ class Rebalance(NamedTuple):
     ids_first: bool
 
     def run(self) -> Rebalanced:
-        members = [Member(self.group_id) for _ in range(self.members)]
+        templates: dict[object, bytes] = {}
+        members = [Member(self.group_id, templates) for _ in range(self.members)]
         connections = MemberConnections(self.servers, members)
         with Wire(self.servers) as wire:
             from_empty = self._settle_from_empty(connections)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any, Final
 
 from drumbeat.core.offset_codec import (
     FLEXIBLE_VERSION,
@@ -29,7 +30,7 @@ from drumbeat.protocol.varint import encode_varint, short_varints
 _METADATA_BYTES_MAX = 63
 # Attributes, of which there are none, and a timestamp that is the batch's: what a record begins
 # with, behind its length.
-_START = b"\x00\x00"
+_START: Final = b"\x00\x00"
 
 
 def _tail(metadata_bytes: int) -> tuple[struct.Struct, bytes]:
@@ -40,8 +41,8 @@ def _tail(metadata_bytes: int) -> tuple[struct.Struct, bytes]:
 
 
 _TAILS = [_tail(size) for size in range(_METADATA_BYTES_MAX + 1)]
-_PACK_TAIL = [layout.pack for layout, _ in _TAILS]
-_VALUE_LENGTH = [length for _, length in _TAILS]
+_PACK_TAIL: Final = [layout.pack for layout, _ in _TAILS]
+_VALUE_LENGTH: Final = [length for _, length in _TAILS]
 
 
 def encode_facts(
@@ -61,29 +62,32 @@ def _encode_commits(facts: Sequence[Record]) -> bytes | None:
     if len(facts) >= len(short):
         return None
     parts: list[bytes] = []
-    head, head_of = b"", ("", "")  # a request's partitions come topic by topic
+    head = b""  # a request's partitions come topic by topic
+    head_group_id = head_topic = None
     for delta, fact in enumerate(facts):
         if type(fact) is not OffsetCommitRecord:
             return None
+        fields: tuple[Any, ...] = fact  # not to be unpacked as numbers, only to be packed again
         group_id, topic, partition, offset, leader_epoch, metadata, at_ms, expire_ms, topic_id = (
-            fact
+            fields
         )
-        data = metadata.encode()
+        data: bytes = metadata.encode()
         size = len(data)
         if size > _METADATA_BYTES_MAX or expire_ms != NO_EXPIRE_TIMESTAMP or topic_id == NULL_UUID:
             return None
-        if (group_id, topic) != head_of or not head:
+        if topic is not head_topic or group_id is not head_group_id:
             if len(group_id) + len(topic) > KEY_CACHED_BYTES_MAX:
                 return None
-            head, head_of = _key_head(group_id, topic), (group_id, topic)
-        start = _START + short[delta]
+            head, head_group_id, head_topic = _key_head(group_id, topic), group_id, topic
+        offset_delta = short[delta]
         # fmt: off
         tail = _PACK_TAIL[size](
             partition, _VALUE_LENGTH[size], FLEXIBLE_VERSION, offset, leader_epoch, size + 1,
             data, at_ms, TOPIC_ID_TAG, topic_id,
         )
         # fmt: on
-        parts += (short[len(start) + len(head) + len(tail)], start, head, tail)
+        length = len(_START) + len(offset_delta) + len(head) + len(tail)
+        parts += (short[length], _START, offset_delta, head, tail)
     return b"".join(parts)
 
 

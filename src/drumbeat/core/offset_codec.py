@@ -2,24 +2,24 @@
 
 Kafka writes value version 4, or version 1 for a commit that names its own expiry, which no other
 version can hold. Version 4 with short metadata and a topic id behind it is read and
-written here by hand; everything else goes through the declarations below.
+written here by hand; everything else goes through the declarations in `core.classic_records`.
 """
 
 import struct
 from functools import cache, lru_cache
 from sys import intern
-from typing import Annotated, NamedTuple
+from typing import Final
 
+from drumbeat.core.classic_records import OffsetCommitValue, OffsetKey
 from drumbeat.core.records import (
     NO_EXPIRE_TIMESTAMP,
-    NO_LEADER_EPOCH,
     OffsetCommitRecord,
     RecordError,
     RecordType,
 )
 from drumbeat.protocol.compiler import Encoder, decoder, encoder
 from drumbeat.protocol.errors import ProtocolError
-from drumbeat.protocol.schema import NULL_UUID, Int32, Int64, Uuid, V
+from drumbeat.protocol.schema import NULL_UUID
 
 VERSIONS = range(5)
 LEGACY_VERSIONS = range(1)  # of values under a legacy key
@@ -56,22 +56,7 @@ _UNPACK_V4 = tuple(layout.unpack for layout in _V4_LAYOUTS)
 _pack_partition, _unpack_partition = _PARTITION.pack, _PARTITION.unpack_from
 
 _KEY_PREFIX = _VERSION.pack(RecordType.OFFSET_COMMIT)
-_new = tuple.__new__
-
-
-class OffsetKey(NamedTuple):
-    group_id: str = ""
-    topic: str = ""
-    partition: Int32 = 0
-
-
-class OffsetCommitValue(NamedTuple):
-    offset: Int64 = 0
-    leader_epoch: Annotated[Int32, V(3)] = NO_LEADER_EPOCH
-    metadata: str = ""
-    commit_timestamp: Int64 = 0
-    expire_timestamp: Annotated[Int64, V(1, until=1)] = NO_EXPIRE_TIMESTAMP
-    topic_id: Annotated[Uuid, V(4, tag=0)] = NULL_UUID
+_new: Final = tuple.__new__
 
 
 def encode_offset_commit(record: OffsetCommitRecord) -> tuple[bytes, bytes]:

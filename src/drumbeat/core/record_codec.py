@@ -8,8 +8,13 @@ serve a state that is not the log's.
 
 import struct
 from collections.abc import Iterable
-from typing import Annotated, Any, NamedTuple, assert_never
+from typing import Any, assert_never
 
+from drumbeat.core.classic_records import (
+    GroupMetadataKey,
+    GroupMetadataValue,
+    MemberMetadataValue,
+)
 from drumbeat.core.modern_records import (
     LAYOUTS,
     ConsumerGroupMemberMetadataValue,
@@ -25,8 +30,6 @@ from drumbeat.core.offset_codec import (
     encode_offset_key,
 )
 from drumbeat.core.records import (
-    NO_REBALANCE_TIMEOUT,
-    NO_STATE_TIMESTAMP,
     GroupMetadataRecord,
     GroupMetadataTombstone,
     MemberMetadata,
@@ -40,7 +43,6 @@ from drumbeat.core.records import (
 )
 from drumbeat.protocol.compiler import decoder, encoder
 from drumbeat.protocol.errors import ProtocolError
-from drumbeat.protocol.schema import Int32, Int64, V
 
 GROUP_METADATA_VERSIONS = range(5)
 _GROUP_METADATA_WRITTEN = 3
@@ -51,30 +53,6 @@ RECORD_OVERHEAD_BYTES = 21  # lengths, deltas and flags of one record at their w
 
 _INT16 = struct.Struct(">h")
 _OFFSET_COMMIT = _INT16.pack(RecordType.OFFSET_COMMIT)
-
-
-class GroupMetadataKey(NamedTuple):
-    group_id: str = ""
-
-
-class MemberMetadataValue(NamedTuple):
-    member_id: str = ""
-    group_instance_id: Annotated[str | None, V(3)] = None
-    client_id: str = ""
-    client_host: str = ""
-    rebalance_timeout: Annotated[Int32, V(1)] = NO_REBALANCE_TIMEOUT
-    session_timeout: Int32 = 0
-    subscription: bytes = b""
-    assignment: bytes = b""
-
-
-class GroupMetadataValue(NamedTuple):
-    protocol_type: str = ""
-    generation: Int32 = 0
-    protocol: str | None = None
-    leader: str | None = None
-    current_state_timestamp: Annotated[Int64, V(2)] = NO_STATE_TIMESTAMP
-    members: tuple[MemberMetadataValue, ...] = ()
 
 
 def encode(record: Record) -> tuple[bytes, bytes | None]:

@@ -5,7 +5,7 @@ test: the same records give the same state; every record can be applied to every
 not touch each other; nothing but the order of log offsets matters.
 """
 
-from typing import assert_never
+from typing import Any, Final, assert_never
 
 from drumbeat.core.records import (
     NO_REBALANCE_TIMEOUT,
@@ -23,7 +23,7 @@ from drumbeat.core.state import CommittedOffset, Group, Offsets, State, TopicPar
 from drumbeat.protocol.record_batch import NO_PRODUCER_ID
 
 _SIMPLE_GROUP = Group()
-_new = tuple.__new__
+_new: Final = tuple.__new__
 
 # Share groups keep their positions elsewhere, so they are nothing to this log's readers.
 _SHARE_GROUP_TYPES = frozenset(
@@ -50,7 +50,8 @@ def apply(state: State, record: Record, log_offset: int, producer_id: int = NO_P
         _apply_other(state, record)
         return
     # Nearly every record of a log comes this way, so nothing is called that need not be.
-    group_id, topic, partition, offset, leader_epoch, metadata, at_ms, expire_ms, topic_id = record
+    fields: tuple[Any, ...] = record  # compiled code would unpack typed numbers to pack them again
+    group_id, topic, partition, offset, leader_epoch, metadata, at_ms, expire_ms, topic_id = fields
     if group_id not in state.groups:
         state.groups[group_id] = _SIMPLE_GROUP
     by_group = state.offsets

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
 
 from drumbeat.log.files import (
     FULL_ERRNOS,
@@ -23,11 +23,14 @@ from drumbeat.log.growing import GrowingSegment, StagedWrite
 SMALL_BYTES_MAX: Final = 256 << 10
 
 
-class CommitFailure(NamedTuple):
+class CommitFailure:
     """Why a commit failed, and whether the log can go on: out of space, and all of it undone."""
 
-    error: OSError
-    is_harmless: bool
+    __slots__ = ("error", "is_harmless")
+
+    def __init__(self, error: OSError, is_harmless: bool) -> None:
+        self.error = error
+        self.is_harmless = is_harmless
 
 
 class Committer(Protocol):

@@ -8,7 +8,7 @@ published state when a commit failed.
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from drumbeat.log.index import RELATIVE_OFFSET_MAX
 from drumbeat.log.port import NO_TIMESTAMP, LogSettings
@@ -16,7 +16,7 @@ from drumbeat.log.segment import Extent, Segment
 from drumbeat.protocol.record_batch import BatchHeader, assigned_prefix
 
 _PREFIX_BYTES = 16
-_new = tuple.__new__  # every commit makes one of each, and their constructors take longer
+_new: Final = tuple.__new__  # every commit makes one of each, and their constructors take longer
 
 
 class Growth(NamedTuple):
@@ -26,16 +26,6 @@ class Growth(NamedTuple):
     first_timestamp: int
     bytes_since_index: int
     index_sizes: tuple[int, int]  # of offset and time index
-
-
-class StagedWrite(NamedTuple):
-    """What a commit writes to one segment, and the state that this makes true."""
-
-    segment: GrowingSegment
-    position: int
-    buffers: list[bytes | memoryview]
-    growth: Growth
-    is_closed: bool
 
 
 class GrowingSegment(Segment):
@@ -178,3 +168,13 @@ class GrowingSegment(Segment):
             self._index_sizes,
         ))
         # fmt: on
+
+
+class StagedWrite(NamedTuple):
+    """What a commit writes to one segment, and the state that this makes true."""
+
+    segment: GrowingSegment
+    position: int
+    buffers: list[bytes | memoryview]
+    growth: Growth
+    is_closed: bool

@@ -30,7 +30,7 @@ from drumbeat.log.files import (
 from drumbeat.protocol.crc import crc32c
 
 FILE: Final = ".drumbeat-journal"
-FILE_BYTES: Final = 32 << 20
+FILE_BYTES = 32 << 20
 JOINED_BYTES_MAX: Final = 64 << 10  # below this one copy is cheaper than many small writes
 
 _BLOCK: Final = 4096

@@ -15,7 +15,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Protocol
+from typing import Final, Protocol
 
 from drumbeat.log.commit import Commit, CommitFailure, descriptor
 from drumbeat.log.files import SyncError
@@ -23,7 +23,7 @@ from drumbeat.log.journal import Entry, Journal
 from drumbeat.log.sync_thread import SyncThread
 from drumbeat.log.workers import Workers
 
-_new = tuple.__new__
+_new: Final = tuple.__new__
 
 Failures = Sequence[CommitFailure | None]
 

@@ -289,14 +289,19 @@ def _locating_damage(position: int) -> Iterator[None]:
         raise BadBatch(position, str(error)) from None
 
 
-@contextmanager
-def reporting_damage(path: str) -> Iterator[None]:
+class reporting_damage:  # noqa: N801 - a context manager; every fetch enters one
     """Turn what a reader stumbles over into an error that names the file."""
-    try:
-        yield
-    except BadBatch as bad:
-        raise CorruptLog(path, bad.position, bad.found, DAMAGE_ADVICE) from None
-    except OSError as error:
-        if error.errno not in _DAMAGE_ERRNOS:
-            raise
-        raise CorruptLog(path, 0, str(error), DAMAGE_ADVICE) from error
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, BadBatch):
+            raise CorruptLog(self._path, error.position, error.found, DAMAGE_ADVICE) from None
+        if isinstance(error, OSError) and error.errno in _DAMAGE_ERRNOS:
+            raise CorruptLog(self._path, 0, str(error), DAMAGE_ADVICE) from error

@@ -18,23 +18,23 @@ class SyncThread:
 
     def __init__(self) -> None:
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
-        self._thread: threading.Thread | None = None
+        self._worker: threading.Thread | None = None
 
     def submit(self, job: Job) -> None:
-        if self._thread is None:
+        if self._worker is None:
             # A daemon, or a process whose store was never closed could not end.
-            self._thread = threading.Thread(
+            self._worker = threading.Thread(
                 target=_run, args=(self._jobs,), name="log-sync", daemon=True
             )
-            self._thread.start()
+            self._worker.start()
         self._jobs.put(job)
 
     def stop(self) -> None:
         """Return when everything submitted is done."""
-        if self._thread is not None:
+        if self._worker is not None:
             self._jobs.put(None)
-            self._thread.join()
-            self._thread = None
+            self._worker.join()
+            self._worker = None
 
 
 def _run(jobs: SimpleQueue[Job | None]) -> None:

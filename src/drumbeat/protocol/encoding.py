@@ -5,47 +5,45 @@ never a -1 that a client might not survive.
 """
 
 import struct
-from itertools import starmap
-from typing import Any
+from typing import Any, ClassVar
 
 from drumbeat.protocol.pieces import join
-from drumbeat.protocol.schema import FIXED, Field, Type, fields_in, fields_of, tagged_in
+from drumbeat.protocol.schema import FIXED, Field, Type, fields_of
 from drumbeat.protocol.source import Source
 from drumbeat.protocol.varint import ONE_BYTE, encode_uvarint
 
+_TYPES = {"string": "str", "struct": "tuple[Any, ...]"}
+
 
 class EncoderSource(Source):
-    """Writes `function(message)`, which returns the bytes of its body.
+    """Writes a function of the message, which returns the bytes of its body.
 
     Records may be given in another form that has a length. Then what returns is not bytes but
     Pieces.
     """
 
+    kind = "encode"
+    helpers: ClassVar[tuple[Any, ...]] = (encode_uvarint, join)
+
     def __init__(self, message: type[Any], version: int, is_flexible: bool) -> None:
         super().__init__(message, version, is_flexible)
-        self.names |= {
-            "uvarint": encode_uvarint,
-            "one_byte": ONE_BYTE,  # nearly every length is looked up in line
-            "starmap": starmap,
-            "join": join,
-        }
-        self._run: list[
-            tuple[str, str]
-        ] = []  # fixed-width values not yet packed: (format, expression)
+        self.names["ONE_BYTE"] = ONE_BYTE  # nearly every length is looked up in line
+        # fixed-width values not yet packed: (format, expression)
+        self._run: list[tuple[str, str]] = []
         self._has_records = False
 
     def text(self) -> str:
-        self.line("def function(message):")
+        self.line(f"def {self.name}(message: tuple[Any, ...]) -> object:")
         with self.indented():
             if self._is_one_run(self.message):
                 self._struct(self.message, "message")
                 self.line(f"return {self._packed()}")
                 return self.source()
-            self.line("out = []")
-            self.line("add = out.append")
+            self.line("out: list[Any] = []; is_whole = True")
             self._struct(self.message, "message")
             self._flush()
-            self.line("return join(out)" if self._has_records else "return b''.join(out)")
+            pieces = " if is_whole else join(out)" if self._has_records else ""
+            self.line(f"return b''.join(out){pieces}")
         return self.source()
 
     def _is_one_run(self, message: type[Any]) -> bool:
@@ -56,14 +54,21 @@ class EncoderSource(Source):
     # -- structs ---------------------------------------------------------------------------------
 
     def _struct(self, message: type[Any], source: str) -> None:
-        variables = self._unpack(message, source)
-        for field in fields_in(message, self.version):
-            self._value(field.type, field.may_be_null(self.version), variables[field.name])
+        fields = fields_of(message)
+        variables = self._unpack(fields, source)
+        carried = [field for field in fields if field.is_in(self.version)]
+        for field in carried:
+            if field.versions.tag is None:
+                self._value(field.type, field.may_be_null(self.version), variables[field.name])
         if self.is_flexible:
-            self._tagged_section(list(tagged_in(message, self.version)), variables)
+            tagged = [field for field in carried if field.versions.tag is not None]
+            self._tagged_section(tagged, variables)
 
-    def _unpack(self, message: type[Any], source: str) -> dict[str, str]:
-        variables = {field.name: self.variable(field.name) for field in fields_of(message)}
+    def _unpack(self, fields: tuple[Field, ...], source: str) -> dict[str, str]:
+        variables = {field.name: self.variable(field.name) for field in fields}
+        for field in fields:
+            if field.is_in(self.version):
+                self._declare(variables[field.name], field.type, field.may_be_null(self.version))
         if variables:
             self.line(f"{', '.join(variables.values())}, = {source}")
         return variables
@@ -74,23 +79,25 @@ class EncoderSource(Source):
             return
         self._flush()
         present = self.variable("present")
-        self.line(f"{present} = []")
+        self.line(f"{present}: list[bytes] = []")
         for field in sorted(tagged, key=lambda field: field.versions.tag or 0):
             self._tagged_field(field, variables[field.name], present)
-        self.line(f"add(uvarint(len({present})))")
-        self.line(f"out += {present}")
+        self.line(f"if {present}: out.append(encode_uvarint(len({present}))); out += {present}")
+        self.line("else: out.append(b'\\0')")
 
     def _tagged_field(self, field: Field, variable: str, present: str) -> None:
-        outer = self.variable("outer")
-        self.line(f"if {variable} != {self.constant(field.default)}:")
+        outer, default = self.variable("outer"), self.constant(field.default)
+        # A struct that nobody set is the very default, which spares the comparison of its fields.
+        is_other = f"{variable} is not {default} and " if default in self.constants else ""
+        self.line(f"if {is_other}{variable} != {default}:")
         with self.indented():
-            self.line(f"{outer} = out; out = []; add = out.append")
+            self.line(f"{outer} = out; out = []")
             self._value(field.type, field.may_be_null(self.version), variable)
             self._flush()
             self.line("data = b''.join(out)")
             tag = self.constant(encode_uvarint(field.versions.tag or 0))
-            self.line(f"{present}.append({tag} + uvarint(len(data)) + data)")
-            self.line(f"out = {outer}; add = out.append")
+            self.line(f"{present}.append({tag} + encode_uvarint(len(data)) + data)")
+            self.line(f"out = {outer}")
 
     # -- values ----------------------------------------------------------------------------------
 
@@ -102,14 +109,8 @@ class EncoderSource(Source):
         elif kind.name == "array":
             self._nullable(may_be_null, variable, "i", lambda: self._array(kind, variable))
         else:
-            is_string = kind.name == "string"
-            self._has_records |= kind.name == "records"
-            self._nullable(
-                may_be_null,
-                variable,
-                "h" if is_string else "i",
-                lambda: self._bytes(is_string, variable),
-            )
+            length = "h" if kind.name == "string" else "i"
+            self._nullable(may_be_null, variable, length, lambda: self._bytes(kind, variable))
 
     def _nested(self, kind: Type, may_be_null: bool, variable: str) -> None:
         assert kind.struct is not None
@@ -117,10 +118,10 @@ class EncoderSource(Source):
             self._struct(kind.struct, variable)
             return
         self._flush()
-        self.line(f"if {variable} is None: add(b'\\xff')")
+        self.line(f"if {variable} is None: out.append(b'\\xff')")
         self.line("else:")
         with self.indented():
-            self.line("add(b'\\x01')")
+            self.line("out.append(b'\\x01')")
             self._struct(kind.struct, variable)
             self._flush()
 
@@ -130,44 +131,37 @@ class EncoderSource(Source):
             return
         self._flush()
         null = b"\0" if self.is_flexible else struct.pack(f">{length}", -1)
-        self.line(f"if {variable} is None: add({null!r})")
+        self.line(f"if {variable} is None: out.append({null!r})")
         self.line("else:")
         with self.indented():
             present()
             self._flush()
 
-    def _bytes(self, is_string: bool, variable: str) -> None:
-        data = self.variable("data")
+    def _bytes(self, kind: Type, variable: str) -> None:
+        data, is_string = self.variable("data"), kind.name == "string"
         self.line(f"{data} = {variable}{'.encode()' if is_string else ''}")
         self._length(f"len({data})", "h" if is_string else "i")
         self._flush()
-        self.line(f"add({data})")
+        self.line(f"out.append({data})")
+        if kind.name == "records":
+            self._has_records = True
+            self.line(f"if not isinstance({data}, bytes): is_whole = False")
 
     def _array(self, kind: Type, variable: str) -> None:
         assert kind.element is not None
         self._length(f"len({variable})", "i")
         self._flush()
-        packer = self._whole_struct_packer(kind.element)
-        if packer is not None:
-            self.line(f"out += starmap({packer}, {variable})")
-            return
         item = self.variable("item")
+        self._declare(item, kind.element, False)
         self.line(f"for {item} in {variable}:")
         with self.indented():
             self._value(kind.element, False, item)
             self._flush()
 
-    def _whole_struct_packer(self, element: Type) -> str | None:
-        """Structs of nothing but fixed-width fields, all on the wire, are packed without a loop."""
-        if element.struct is None:
-            return None
-        fields = fields_of(element.struct)
-        if not all(
-            f.type.is_fixed and f.is_in(self.version) and f.versions.tag is None for f in fields
-        ):
-            return None
-        formats = "".join(FIXED[field.type.name] for field in fields)
-        return self.constant(struct.Struct(f">{formats}{'x' if self.is_flexible else ''}").pack)
+    def _declare(self, variable: str, kind: Type, may_be_null: bool) -> None:
+        """Emits the type of what is taken apart here; all else goes into a struct call as it is."""
+        if kind.name in _TYPES:
+            self.line(f"{variable}: {_TYPES[kind.name]}{' | None' if may_be_null else ''}")
 
     # -- lengths and runs ------------------------------------------------------------------------
 
@@ -177,13 +171,13 @@ class EncoderSource(Source):
             return
         self._flush()
         self.line(f"size = {expression} + 1")
-        self.line("add(one_byte[size] if size < 128 else uvarint(size))")
+        self.line("out.append(ONE_BYTE[size] if size < 128 else encode_uvarint(size))")
 
     def _flush(self) -> None:
         """Packs the fixed-width values gathered so far with one call."""
         if not self._run:
             return
-        self.line(f"add({self._packed()})")
+        self.line(f"out.append({self._packed()})")
 
     def _packed(self) -> str:
         formats = "".join(form for form, _ in self._run)
@@ -191,4 +185,4 @@ class EncoderSource(Source):
         self._run = []
         if not values:
             return repr(bytes(len(formats)))  # nothing but empty tagged sections
-        return f"{self.constant(struct.Struct('>' + formats).pack)}({values})"
+        return f"{self.struct_method('pack', formats)}({values})"

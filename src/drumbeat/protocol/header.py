@@ -7,8 +7,8 @@ int16 length even in v2, so that any broker can read it. Response header v1 adds
 import struct
 from typing import NamedTuple
 
-from drumbeat.protocol.decoding import read_tags
 from drumbeat.protocol.errors import ProtocolError
+from drumbeat.protocol.reading import read_tags
 
 _new = tuple.__new__  # every request comes by here
 _request = struct.Struct(">hhih")

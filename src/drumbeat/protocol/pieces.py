@@ -6,7 +6,6 @@ An encoder asks such a part for nothing but its length. Who sends the message kn
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Sized
-from itertools import groupby
 from typing import Any
 
 _IN_MEMORY = (bytes, bytearray, memoryview)
@@ -18,38 +17,36 @@ class Pieces:
     __slots__ = ("parts", "size")
 
     def __init__(self, parts: Iterable[Sized]) -> None:
-        self.parts: tuple[Any, ...] = tuple(_merged(parts))
+        self.parts: tuple[Any, ...] = _merged(parts)
         self.size = sum(map(len, self.parts))
 
     def __len__(self) -> int:
         return self.size
 
     def __radd__(self, head: bytes) -> Pieces:
-        return Pieces((head, *self.parts))
+        return Pieces((head, self))
 
 
 def join(parts: Sequence[Any]) -> bytes | Pieces:
     """One after the other: as bytes if all are in memory."""
-    if all(map(_is_in_memory, parts)):
-        return b"".join(parts)
-    return Pieces(parts)
-
-
-def _merged(parts: Iterable[Any]) -> Iterable[Any]:
-    for is_in_memory, group in groupby(_flat(parts), _is_in_memory):
-        if is_in_memory:
-            yield b"".join(group)
-        else:
-            yield from group
-
-
-def _flat(parts: Iterable[Any]) -> Iterable[Any]:
     for part in parts:
-        if isinstance(part, Pieces):
-            yield from part.parts
-        else:
-            yield part
+        if not isinstance(part, _IN_MEMORY):
+            return Pieces(parts)
+    return b"".join(parts)
 
 
-def _is_in_memory(part: object) -> bool:
-    return isinstance(part, _IN_MEMORY)
+def _merged(parts: Iterable[Any]) -> tuple[Any, ...]:
+    merged: list[Any] = []
+    in_memory: list[Any] = []  # since the last that is not
+    for part in parts:
+        for one in part.parts if isinstance(part, Pieces) else (part,):
+            if isinstance(one, _IN_MEMORY):
+                in_memory.append(one)
+                continue
+            if in_memory:
+                merged.append(b"".join(in_memory))
+                in_memory.clear()
+            merged.append(one)
+    if in_memory:
+        merged.append(b"".join(in_memory))
+    return tuple(merged)

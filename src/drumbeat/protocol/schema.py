@@ -94,10 +94,6 @@ def fields_in(message: type[Any], version: int) -> Iterator[Field]:
     return (f for f in fields_of(message) if f.is_in(version) and f.versions.tag is None)
 
 
-def tagged_in(message: type[Any], version: int) -> Iterator[Field]:
-    return (f for f in fields_of(message) if f.is_in(version) and f.versions.tag is not None)
-
-
 def _field(name: str, hint: Any, default: Any) -> Field:
     base, notes = _split(hint)
     versions = next((note for note in notes if isinstance(note, V)), V())

@@ -17,7 +17,7 @@ UINT64_MAX: Final = 2**64 - 1
 
 _UINT32_BYTES_MAX = 5
 _UINT64_BYTES_MAX = 10
-ONE_BYTE = tuple(bytes((value,)) for value in range(128))
+ONE_BYTE: Final = tuple(bytes((value,)) for value in range(128))
 
 
 class MalformedVarint(ValueError):  # noqa: N818 - reads as what it is

@@ -16,7 +16,7 @@ from drumbeat.runtime.identity import Identity
 from drumbeat.runtime.partition import Partition
 from drumbeat.runtime.partitions import Partitions
 from drumbeat.runtime.producer_ids import ProducerIds
-from drumbeat.runtime.requests import Tasks
+from drumbeat.runtime.tasks import Tasks
 from drumbeat.runtime.topic_changes import finish_deletions
 from drumbeat.runtime.topics import Topic, TopicCatalog, TopicStore
 

@@ -7,23 +7,26 @@ that a node pays only for the versions its clients speak.
 import inspect
 import struct
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from drumbeat.protocol.api import API_VERSIONS_KEY
 from drumbeat.protocol.apis import APIS
 from drumbeat.protocol.apis.api_versions import API as API_VERSIONS
-from drumbeat.protocol.compiler import Decoder, ResponseEncoder
+from drumbeat.protocol.compiler import Decoder, ResponseEncoder, load_codecs
 from drumbeat.protocol.errors import ProtocolError
 from drumbeat.protocol.header import read_request_header, skip_tags
 from drumbeat.protocol.pieces import Pieces
-from drumbeat.runtime.requests import NO_RESPONSE, Deferred, Request, Tasks
+from drumbeat.runtime.requests import NO_RESPONSE, Deferred, Request
+from drumbeat.runtime.tasks import Tasks
 
 Handler = Callable[..., Any]  # (broker, request, body) -> response | Deferred | NO_RESPONSE
 
 _FRAME_START = struct.Struct(">ii")  # length, correlation id
 _FLEXIBLE_FRAME_START = struct.Struct(">iix")  # ... and no tagged fields
 
-_new = tuple.__new__  # every request comes by here, and a NamedTuple's constructor takes longer
+_new: Final = (
+    tuple.__new__
+)  # every request comes by here, and a NamedTuple's constructor takes longer
 
 
 class Endpoint(NamedTuple):
@@ -49,6 +52,7 @@ class Dispatcher:
         self._handlers = handlers
         self._tasks = tasks
         self._endpoints: dict[tuple[int, int], Endpoint] = {}
+        load_codecs()
 
     def dispatch(self, frame: bytes, client_host: str) -> bytes | Pieces | Answer | None:
         """The response frame, or an Answer to wait for, or None where no response is due."""

@@ -4,8 +4,7 @@ A handler returns its response; or a `Deferred` that it resolves later; or `NO_R
 (Produce with acks=0). It may also be a coroutine function.
 """
 
-import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 
@@ -61,21 +60,6 @@ class Deferred:
         else:
             listener(*self._result)
 
-    async def wait(self) -> Any:
-        """The response, for a coroutine that was given a Deferred."""
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-
-        def settle(response: Any, problem: Exception | None) -> None:
-            if future.cancelled():
-                return
-            if problem is None:
-                future.set_result(response)
-            else:
-                future.set_exception(problem)
-
-        self.when_settled(settle)
-        return await future
-
     def abandon(self) -> None:
         self._listener = None
         if self.on_abandoned is not None and self._result is None:
@@ -88,36 +72,3 @@ class Deferred:
         listener, self._listener = self._listener, None
         if listener is not None:
             listener(response, problem)
-
-
-class Tasks:
-    """Background tasks, held so that none is lost, and cancelled together."""
-
-    def __init__(self) -> None:
-        self._tasks: set[asyncio.Task[Any]] = set()
-
-    def spawn(self, coroutine: Coroutine[Any, Any, Any]) -> None:
-        task = asyncio.ensure_future(coroutine)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    def defer(self, coroutine: Coroutine[Any, Any, Any]) -> Deferred:
-        """The answer that `coroutine` will return."""
-        deferred = Deferred(mutes=True)
-
-        async def settle() -> None:
-            try:
-                response = await coroutine
-            except Exception as problem:  # noqa: BLE001 - the connection logs it and closes
-                deferred.fail(problem)
-            else:
-                deferred.resolve(response)
-
-        self.spawn(settle())
-        return deferred
-
-    async def cancel(self) -> None:
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)

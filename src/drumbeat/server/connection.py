@@ -56,7 +56,7 @@ class Connection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports have asyncio.Transport's methods without being one.
         transport = self._transport = cast("asyncio.Transport", transport)
-        self._sender = Sender(transport)
+        self._sender = Sender(transport, partial(self._listener.wake, self))
         if peer := transport.get_extra_info("peername"):
             self.client_host = peer[0]
             self._java_host = f"/{peer[0]}"
@@ -130,6 +130,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def _is_blocked(self) -> bool:
         if self._is_write_paused or self._is_closing:
+            return True
+        if self._sender is not None and self._sender.has_unsent:
             return True
         answers = self._answers
         return bool(answers.slots) and answers.blocks_next()
@@ -229,7 +231,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def idle_ms(self, now_ms: int) -> int:
         """How long nothing has come or gone, unless the connection waits for us."""
-        unsent_bytes = self._transport.get_write_buffer_size() if self._transport else 0
+        unsent_bytes = self._sender.unsent_bytes if self._sender else 0
         if unsent_bytes != self._unsent_bytes or self._answers.slots:
             self._unsent_bytes = unsent_bytes
             self._active_ms = now_ms

@@ -19,6 +19,7 @@ SWEEP_INTERVAL_S = 5.0
 CLOSE_TIMEOUT_S = 2.0
 BACKLOG = 1024
 RECEIVE_BUFFER_BYTES = 256 * 1024
+SYSTEMS_CHOICE = -1  # of a socket's buffer, in Kafka's configuration
 
 
 class ListenError(Exception):
@@ -53,7 +54,7 @@ class Listener:
         # It belongs to one event loop: two threads must not receive into the same bytes.
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
 
-    async def start(self, host: str, port: int) -> int:
+    async def start(self, host: str, port: int, send_buffer_bytes: int = SYSTEMS_CHOICE) -> int:
         """Bind and listen; returns the port, which the system chose if `port` was 0."""
         loop = asyncio.get_running_loop()
         try:
@@ -63,8 +64,7 @@ class Listener:
         except OSError as problem:
             raise ListenError(_cannot_listen(host, port, problem)) from None
         for listening in self._server.sockets:
-            # Accepted sockets inherit it: a peer that vanished without a word is noticed one day.
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            _set_options(listening, send_buffer_bytes)
         self._sweeper = asyncio.create_task(self._sweep_for_ever())
         return int(self._server.sockets[0].getsockname()[1])
 
@@ -155,6 +155,14 @@ class Listener:
             elif 0 <= idle_ms_max < (idle_ms := connection.idle_ms(now_ms)):
                 log.debug("%s: idle for %d ms; closing", connection, idle_ms)
                 connection.abort()
+
+
+def _set_options(listening: socket.socket, send_buffer_bytes: int) -> None:
+    """What accepted sockets inherit."""
+    # A peer that vanished without a word is noticed one day.
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if send_buffer_bytes >= 0:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer_bytes)
 
 
 def _cannot_listen(host: str, port: int, problem: OSError) -> str:

@@ -105,7 +105,8 @@ class Node:
             await self.broker.start()
             bound, advertised = self._only_listener()
             self._exit.push_async_callback(self.listener.stop)
-            port = await self.listener.start(bound.host or "", bound.port)
+            send_buffer_bytes = self.broker.config.socket_send_buffer_bytes
+            port = await self.listener.start(bound.host or "", bound.port, send_buffer_bytes)
             self.broker.advertised = _advertised(advertised, port)
             # Before the connections close: those who wait in a rebalance are told to go elsewhere.
             self._exit.push_async_callback(self.broker.groups.stop)

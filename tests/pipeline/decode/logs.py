@@ -3,8 +3,8 @@ version, every codec, transactions, and all kinds of records that no coordinator
 
 from random import Random
 
+from drumbeat.core.classic_records import OffsetCommitValue, OffsetKey
 from drumbeat.core.modern_records import LAYOUTS
-from drumbeat.core.offset_codec import OffsetCommitValue, OffsetKey
 from drumbeat.core.record_codec import encode
 from drumbeat.core.records import GroupMetadataRecord, GroupMetadataTombstone, MemberMetadata
 from drumbeat.protocol.compiler import encoder

@@ -3,8 +3,8 @@ that the coordinator itself loads its state with. What the vectorised decoder is
 
 from typing import Any
 
+from drumbeat.core.classic_records import OffsetCommitValue, OffsetKey
 from drumbeat.core.control_records import read_control_type
-from drumbeat.core.offset_codec import OffsetCommitValue, OffsetKey
 from drumbeat.core.record_codec import decode
 from drumbeat.core.records import (
     OffsetCommitRecord,

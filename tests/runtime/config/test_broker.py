@@ -47,6 +47,7 @@ offsets.topic.replication.factor          SHORT    3                       accep
 producer.id.expiration.ms                 INT      86400000                used
 sasl.jaas.config                          PASSWORD null                    accepted
 socket.request.max.bytes                  INT      104857600               used
+socket.send.buffer.bytes                  INT      102400                  used
 transaction.max.timeout.ms                INT      900000                  used
 transactional.id.expiration.ms            INT      604800000               used
 """

@@ -76,7 +76,6 @@ def test_the_file_kafka_ships_loads():
         "inter.broker.listener.name",
         "num.network.threads",
         "num.io.threads",
-        "socket.send.buffer.bytes",
         "socket.receive.buffer.bytes",
         "num.recovery.threads.per.data.dir",
         "offsets.topic.replication.factor",

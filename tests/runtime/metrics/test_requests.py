@@ -12,7 +12,8 @@ from drumbeat.protocol.apis.join_group import JoinGroupResponse
 from drumbeat.protocol.errors import ProtocolError
 from drumbeat.runtime.dispatch import Answer, Dispatcher
 from drumbeat.runtime.metrics.requests import TIMED_ONE_IN, UNSUPPORTED, MeasuredDispatcher
-from drumbeat.runtime.requests import Deferred, Tasks
+from drumbeat.runtime.requests import Deferred
+from drumbeat.runtime.tasks import Tasks, answer_of
 from support.groups import join_request
 from support.wire import request_frame
 
@@ -119,7 +120,7 @@ def test_a_coroutine_handler_is_timed_too(handlers):
     async def main() -> int:
         table = {**handlers.table, heartbeat.API.key: slowly}
         dispatcher = MeasuredDispatcher(None, table, Tasks())
-        await dispatcher.dispatch(BEAT, HOST).deferred.wait()
+        await answer_of(dispatcher.dispatch(BEAT, HOST).deferred)
         return dispatcher.durations[heartbeat.API.key].count
 
     assert asyncio.run(main()) == 1

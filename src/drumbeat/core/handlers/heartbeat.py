@@ -6,6 +6,7 @@ By far the most frequent request, so the way of a valid one is short.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from drumbeat.core.classic.group_state import GroupState
 from drumbeat.core.classic.validation import fencing_events, member_error
@@ -15,7 +16,7 @@ from drumbeat.core.session import View
 from drumbeat.protocol.apis.heartbeat import HeartbeatRequest, HeartbeatResponse
 from drumbeat.protocol.errors import ErrorCode
 
-_new = tuple.__new__  # nothing is asked more often
+_new: Final = tuple.__new__  # nothing is asked more often
 
 # CompletingRebalance answers NONE, although the comments in Kafka's ClassicGroupState say
 # otherwise: members heartbeat between JoinGroup and SyncGroup.

@@ -7,7 +7,7 @@ A member that commits is alive, so its session deadline moves.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from typing import Any, Final, TypeAlias
 
 from drumbeat.core.classic.group import ClassicGroupView
 from drumbeat.core.classic.validation import fencing_events
@@ -37,7 +37,9 @@ from drumbeat.protocol.schema import NULL_UUID
 
 _TOPIC_IDS_SINCE = 10
 
-_new = tuple.__new__  # a commit makes four values per partition; their constructors take longer
+_new: Final = (
+    tuple.__new__
+)  # a commit makes four values per partition; their constructors take longer
 
 _Topic: TypeAlias = tuple[str, bytes]  # name and id as the request gives them; one is empty
 _Answers: TypeAlias = list[OffsetCommitResponsePartition]
@@ -128,7 +130,8 @@ def _commit(
         # The only record version that holds an expiry holds no topic id.
         stored_id = topic_id if expire_ms == NO_EXPIRE_TIMESTAMP else NULL_UUID
         answer: _Answers = []
-        for index, offset, leader_epoch, metadata in partitions:
+        fields: Sequence[tuple[Any, ...]] = partitions  # numbers that are only passed on
+        for index, offset, leader_epoch, metadata in fields:
             if metadata and is_metadata_too_large(metadata, context.config):
                 error = ErrorCode.OFFSET_METADATA_TOO_LARGE
                 answer.append(OffsetCommitResponsePartition(index, error))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
 from itertools import repeat
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from drumbeat.core.classic.group_state import GroupState
 from drumbeat.core.offsets.pending import pending_partitions
@@ -35,7 +35,7 @@ _SEVERAL_GROUPS_SINCE = 8
 _TOPIC_IDS_SINCE = 10
 _NO_OFFSET = -1
 
-_new = tuple.__new__  # an answer per partition; their constructors take longer
+_new: Final = tuple.__new__  # an answer per partition; their constructors take longer
 
 _Offsets: TypeAlias = Mapping[TopicPartition, CommittedOffset]
 _Partitions: TypeAlias = Set[TopicPartition]

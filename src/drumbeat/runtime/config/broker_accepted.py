@@ -18,7 +18,6 @@ socket.connection.setup.timeout.max.ms long 30000
 socket.connection.setup.timeout.ms long 10000
 socket.listen.backlog.size int 50 1..
 socket.receive.buffer.bytes int 102400
-socket.send.buffer.bytes int 102400
 unstable.api.versions.enable boolean false internal
 unstable.feature.versions.enable boolean false internal
 """

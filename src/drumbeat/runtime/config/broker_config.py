@@ -58,6 +58,7 @@ class BrokerConfig(NamedTuple):
     max_connections: int
     max_connections_per_ip: int
     socket_request_max_bytes: int
+    socket_send_buffer_bytes: int
     queued_max_requests: int
     queued_max_request_bytes: int
     fetch_max_bytes: int

@@ -39,6 +39,8 @@ max.connections.per.ip int 2147483647 0.. dynamic
     How many connections one client address may hold at a time.
 socket.request.max.bytes int 104857600 1..
     The largest request taken; a larger one closes its connection.
+socket.send.buffer.bytes int 102400
+    How much of its answers the system keeps for a client that has not taken them; -1: its choice.
 queued.max.requests int 500 1..
     How many requests may wait to be served before connections are read no further.
 queued.max.request.bytes long -1

@@ -14,7 +14,7 @@ from drumbeat.log.errors import LogError
 from drumbeat.protocol.records import Record, encode_batch
 from drumbeat.runtime.coordinator.event_lines import log_events
 from drumbeat.runtime.partition import Partition
-from drumbeat.runtime.requests import Tasks
+from drumbeat.runtime.tasks import Tasks
 
 log = logging.getLogger(__name__)
 

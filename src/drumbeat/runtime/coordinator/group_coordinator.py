@@ -22,6 +22,7 @@ from drumbeat.runtime.coordinator.timers import Turns
 from drumbeat.runtime.entropy import new_member_uuid
 from drumbeat.runtime.partition import Partition
 from drumbeat.runtime.requests import Deferred, Request
+from drumbeat.runtime.tasks import answer_of
 from drumbeat.runtime.topic_changes import create_automatically
 from drumbeat.runtime.topics import CONSUMER_OFFSETS, GROUP_EVENTS, Topic
 
@@ -114,7 +115,7 @@ class GroupCoordinator:
         if shard is None or shard.state is not ACTIVE:
             return refuse(request, body, ErrorCode.NOT_COORDINATOR)
         result = shard.submit(request, body)
-        return await result.wait() if isinstance(result, Deferred) else result
+        return await answer_of(result) if isinstance(result, Deferred) else result
 
     def active_shards(self) -> list[Shard]:
         return [shard for shard in self._shards.values() if shard.state is ACTIVE]
@@ -245,7 +246,8 @@ class GroupCoordinator:
 
     async def sweep(self) -> None:
         """Delete expired offsets now; the periodic job does the same."""
-        self.counts.offset_expirations += await self._run_everywhere(sweep)
+        removed = await self._run_everywhere(sweep)
+        self.counts.offset_expirations += removed
 
     async def on_topics_deleted(self, topics: Mapping[str, bytes]) -> None:
         await self._run_everywhere(on_topics_deleted, topics)

@@ -69,7 +69,7 @@ ACTIVE: Final = ShardState.ACTIVE  # an enum's member takes longer to find than 
 _Waiting = tuple[Request, Any, Deferred]
 
 # Hot enough that the check of a NamedTuple's own constructor would show.
-_new = tuple.__new__
+_new: Final = tuple.__new__
 
 
 class Shard:

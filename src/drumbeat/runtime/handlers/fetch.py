@@ -26,6 +26,7 @@ from drumbeat.protocol.errors import ErrorCode
 from drumbeat.runtime.broker import Broker
 from drumbeat.runtime.partition import Partition
 from drumbeat.runtime.requests import Deferred, Request
+from drumbeat.runtime.tasks import answer_of
 from drumbeat.runtime.topics import Topic
 
 IDS_SINCE = 13
@@ -73,7 +74,7 @@ async def _open_then_fetch(
     result = _fetch(broker, request, body)
     if isinstance(result, FetchResponse):
         return result
-    response: FetchResponse = await result.wait()
+    response: FetchResponse = await answer_of(result)
     return response
 
 

@@ -24,6 +24,7 @@ from drumbeat.runtime.record_validation import (
     validate,
 )
 from drumbeat.runtime.requests import NO_RESPONSE, Deferred, Request
+from drumbeat.runtime.tasks import answer_of
 from drumbeat.runtime.topic_names import NAME_LENGTH_MAX
 from drumbeat.runtime.topics import Topic
 
@@ -74,7 +75,7 @@ async def _open_then_append(
     result = _append_all(broker, request, body)
     if not isinstance(result, Deferred):
         return result
-    return await result.wait()
+    return await answer_of(result)
 
 
 def _append_all(broker: Broker, request: Request, body: ProduceRequest) -> object:

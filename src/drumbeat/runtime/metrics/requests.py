@@ -15,7 +15,8 @@ from drumbeat.protocol.pieces import Pieces
 from drumbeat.runtime.dispatch import Answer, Dispatcher, Endpoint, Handler
 from drumbeat.runtime.metrics.exposition import Family, Sample, histogram_samples
 from drumbeat.runtime.metrics.histogram import Histogram
-from drumbeat.runtime.requests import Deferred, Tasks
+from drumbeat.runtime.requests import Deferred
+from drumbeat.runtime.tasks import Tasks
 
 TIMED_ONE_IN: Final = 64
 FREQUENT: Final = frozenset(
