@@ -38,6 +38,11 @@ class Disk:
     def sync(self, fd: int) -> None:
         os.fdatasync(fd)
 
+    @property
+    def has_own_sync(self) -> bool:
+        """Whether `sync` does more than the system's, so that none may be made without it."""
+        return type(self).sync is not Disk.sync
+
     def truncate(self, fd: int, size: int) -> None:
         os.ftruncate(fd, size)
 

@@ -100,13 +100,17 @@ class Journal:
             self._turn.release()
         return True
 
-    def sync(self) -> None:
-        """Make durable what `try_write` wrote.
+    @property
+    def descriptor(self) -> int:
+        """A sync of it makes durable what `try_write` wrote.
 
         Nobody's turn: if the journal begins anew meanwhile, the segments were synced before.
         """
         assert self._fd is not None
-        sync_file(self._disk, self._fd)
+        return self._fd
+
+    def sync(self) -> None:
+        sync_file(self._disk, self.descriptor)
 
     def _write(self, fd: int, encoded: Sequence[bytes | memoryview], size: int) -> None:
         if size <= JOINED_BYTES_MAX:

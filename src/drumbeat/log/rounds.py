@@ -5,8 +5,8 @@ heard of in this turn and the round before has ended, and takes all that they ha
 commits of a round share one sync of the journal and one wake-up of the loop. The loop itself writes
 them to their segments and to the journal, which only fills the page cache: another thread would
 have to fight the loop for the interpreter after every write, and that costs more than all else
-together. So all that is left to a thread is to wait for the sync. Large commits, and those that
-begin or end a segment, get a worker and a sync each and hold nobody up.
+together. The sync is left to the kernel, or to a thread that does nothing else. Large commits, and
+those that begin or end a segment, get a worker and a sync each and hold nobody up.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Final, Protocol
 from drumbeat.log.commit import Commit, CommitFailure, descriptor
 from drumbeat.log.files import SyncError
 from drumbeat.log.journal import Entry, Journal
+from drumbeat.log.kernel_sync import KernelSync, open_kernel_sync
 from drumbeat.log.sync_thread import SyncThread
 from drumbeat.log.workers import Workers
 
@@ -46,7 +47,9 @@ class CommitRounds:
         self.workers = workers
         self._journal = journal
         self._journal_error: OSError | None = None
-        self._sync_thread = SyncThread()
+        self._sync_thread = SyncThread()  # for where there is no other way
+        self._kernel_sync: KernelSync | None = None
+        self._was_kernel_asked = False
         self._gathered: list[Growing] = []
         self._is_running = False
         self._is_scheduled = False
@@ -93,16 +96,39 @@ class CommitRounds:
     def _start_round(self, commits: Sequence[Commit]) -> None:
         problems = [commit.try_write() for commit in commits]
         loop = asyncio.get_running_loop()
-        if any(problems) or not self._try_journal(commits):
+        if self._journal is None or any(problems) or not self._try_journal(commits):
             self.workers.executor.submit(self._run_round, commits, problems, loop)
         else:
-            self._sync_thread.submit(partial(self._sync_round, commits, loop))
+            self._sync(self._journal, commits, loop)
 
     def _try_journal(self, commits: Sequence[Commit]) -> bool:
         """Write all of them to the journal, if that can be done without waiting."""
         if self._journal is None or self._journal_error is not None:
             return False
         return self._journal.try_write(*_entries(commits))
+
+    def _sync(
+        self, journal: Journal, commits: Sequence[Commit], loop: asyncio.AbstractEventLoop
+    ) -> None:
+        """The ordinary round: everything is written, and has to be synced."""
+        kernel = self._kernel_sync or self._open_kernel_sync(loop)
+        done = partial(self._synced, journal, commits)
+        if kernel is None or kernel.loop is not loop or not kernel.submit(journal.descriptor, done):
+            self._sync_thread.submit(partial(self._sync_round, journal, commits, loop))
+
+    def _open_kernel_sync(self, loop: asyncio.AbstractEventLoop) -> KernelSync | None:
+        if not self._was_kernel_asked and not self.workers.disk.has_own_sync:
+            self._kernel_sync = open_kernel_sync(loop)
+        self._was_kernel_asked = True
+        return self._kernel_sync
+
+    def _synced(self, journal: Journal, commits: Sequence[Commit], error: OSError | None) -> None:
+        if error is None:
+            self._end(commits, None)
+            return
+        failed = SyncError(error.errno, f"sync failed: {error.strerror}")
+        loop = asyncio.get_running_loop()
+        self.workers.executor.submit(self._fail_round, journal, commits, failed, loop)
 
     def _end(self, commits: Sequence[Commit], failures: Failures | None) -> None:
         """The next round begins before anybody hears of this one, so that the disk is not idle."""
@@ -120,19 +146,33 @@ class CommitRounds:
     def close(self) -> None:
         """Nothing is enqueued any more."""
         self._sync_thread.stop()
+        if self._kernel_sync is not None:
+            self._kernel_sync.close()
 
     # -- in other threads ------------------------------------------------------------------------
 
-    def _sync_round(self, commits: Sequence[Commit], loop: asyncio.AbstractEventLoop) -> None:
-        """The ordinary round: everything is written, and has to be synced."""
-        assert self._journal is not None
-        failures: Failures | None = None
+    def _sync_round(
+        self, journal: Journal, commits: Sequence[Commit], loop: asyncio.AbstractEventLoop
+    ) -> None:
+        """Where the kernel does not do it without us."""
         try:
-            self._journal.sync()
+            journal.sync()
         except OSError as error:
-            self._give_up_journal(self._journal)
-            failures = [self._without_journal(commit, error) for commit in commits]
+            self._fail_round(journal, commits, error, loop)
+            return
         with suppress(RuntimeError):  # a loop that is closed has nobody left to tell
+            loop.call_soon_threadsafe(self._end, commits, None)
+
+    def _fail_round(
+        self,
+        journal: Journal,
+        commits: Sequence[Commit],
+        error: OSError,
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        self._give_up_journal(journal)
+        failures = [self._without_journal(commit, error) for commit in commits]
+        with suppress(RuntimeError):
             loop.call_soon_threadsafe(self._end, commits, failures)
 
     def _run_alone(self, commit: Commit, loop: asyncio.AbstractEventLoop) -> None:

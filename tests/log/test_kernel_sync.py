@@ -1,0 +1,198 @@
+"""Syncs without a thread: done and told, refused, failed; on both event loops."""
+
+import asyncio
+import errno
+import os
+import shutil
+import threading
+
+import pytest
+import uvloop
+
+from drumbeat.log import kernel_sync
+from drumbeat.log.errors import AppendFailed
+from drumbeat.log.files import Disk
+from drumbeat.log.kernel_sync import KernelSync, open_kernel_sync
+from drumbeat.log.port import TopicPartition
+from drumbeat.log.store import LocalStore
+from log.helpers import SETTINGS, FaultyDisk, contents, write
+
+FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)
+
+
+@pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+def run(request):
+    def run_on_loop(scenario):
+        with asyncio.Runner(loop_factory=request.param) as runner:
+            return runner.run(scenario)
+
+    return run_on_loop
+
+
+@pytest.fixture
+def file(tmp_path):
+    fd = os.open(tmp_path / "file", os.O_RDWR | os.O_CREAT)
+    yield fd
+    os.close(fd)
+
+
+def opened() -> KernelSync:
+    kernel = open_kernel_sync(asyncio.get_running_loop())
+    assert kernel is not None, "this kernel has AIO"
+    return kernel
+
+
+async def synced(kernel: KernelSync, fd: int) -> OSError | None:
+    told = asyncio.get_running_loop().create_future()
+    assert kernel.submit(fd, told.set_result)
+    return await told
+
+
+def open_descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def sync_threads() -> int:
+    return sum(thread.name == "log-sync" for thread in threading.enumerate())
+
+
+def test_one_sync_after_the_other(run, file):
+    async def scenario():
+        kernel = opened()
+        for number in range(20):
+            os.pwrite(file, b"x" * 10_000, number * 10_000)
+            assert await synced(kernel, file) is None
+        kernel.close()
+
+    run(scenario())
+
+
+def test_the_last_descriptor_may_be_closed_meanwhile(run, tmp_path):
+    async def scenario():
+        kernel = opened()
+        fd = os.open(tmp_path / "file", os.O_RDWR | os.O_CREAT)
+        os.pwrite(fd, bytes(1 << 20), 0)
+        waiting = asyncio.ensure_future(synced(kernel, fd))
+        await asyncio.sleep(0)
+        os.close(fd)
+        assert await waiting is None
+        kernel.close()
+
+    run(scenario())
+
+
+def test_nothing_is_left_behind(run, file):
+    async def scenario():
+        before = open_descriptors()
+        kernel = opened()
+        assert await synced(kernel, file) is None
+        kernel.close()
+        assert open_descriptors() == before
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("path", ["/dev/null", None], ids=["not to be synced", "closed"])
+def test_what_cannot_be_synced_is_refused_at_once(run, path):
+    async def scenario():
+        kernel = opened()
+        fd = os.open(path or "/dev/null", os.O_RDWR)
+        if path is None:
+            os.close(fd)
+        assert not kernel.submit(fd, pytest.fail)
+        if path is not None:
+            os.close(fd)
+        kernel.close()
+
+    run(scenario())
+
+
+def test_a_machine_whose_calls_are_not_known_has_none(monkeypatch):
+    monkeypatch.setattr(kernel_sync, "_NUMBERS", {})
+
+    async def scenario():
+        assert open_kernel_sync(asyncio.get_running_loop()) is None
+
+    asyncio.run(scenario())
+
+
+def test_a_sandbox_that_forbids_it_has_none(monkeypatch):
+    absent = kernel_sync._Numbers(setup=-1, destroy=-1, submit=-1, get_events=-1)
+    monkeypatch.setattr(kernel_sync, "_NUMBERS", {os.uname().machine: absent})
+
+    async def scenario():
+        assert open_kernel_sync(asyncio.get_running_loop()) is None
+
+    asyncio.run(scenario())
+
+
+# -- in a store ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("disk", "threads"), [(Disk, 0), (FaultyDisk, 1)])
+def test_a_disk_that_syncs_its_own_way_is_asked_each_time(run, tmp_path, disk, threads):
+    async def scenario():
+        before = sync_threads()
+        async with LocalStore(tmp_path, disk=disk()) as store:
+            log = await store.acquire(FIRST, SETTINGS)
+            for number in range(3):
+                assert await write(log, b"kept") == number
+            assert sync_threads() == before + threads
+
+    run(scenario())
+
+
+class FailingKernel:
+    """Says of the next sync that it failed."""
+
+    def __init__(self, loop):
+        self.loop = loop
+
+    def submit(self, fd, done):
+        self.loop.call_soon(done, OSError(errno.EIO, "no disk"))
+        return True
+
+    def close(self):
+        pass
+
+
+class RefusingKernel(FailingKernel):
+    def submit(self, fd, done):
+        return False
+
+
+def test_a_failed_sync_ends_the_round_and_not_the_store(run, tmp_path):
+    async def scenario():
+        async with LocalStore(tmp_path) as store:
+            first, second = [await store.acquire(tp, SETTINGS) for tp in (FIRST, SECOND)]
+            assert [await write(log, b"kept") for log in (first, first, second)] == [0, 1, 0]
+            working = store._rounds._kernel_sync
+            store._rounds._kernel_sync = FailingKernel(asyncio.get_running_loop())
+            with pytest.raises(AppendFailed, match="sync failed: no disk"):
+                await write(first, b"lost")
+            store._rounds._kernel_sync = working
+            assert await write(second, b"later") == 1
+            again = await store.acquire(FIRST, SETTINGS)
+            assert await write(again, b"more") == 2
+            shutil.copytree(tmp_path, f"{tmp_path}-crashed")
+        async with LocalStore(f"{tmp_path}-crashed") as store:
+            log = await store.acquire(FIRST, SETTINGS)
+            assert contents(log) == [(0, b"kept"), (1, b"kept"), (2, b"more")]
+
+    run(scenario())
+
+
+def test_a_kernel_that_refuses_leaves_it_to_a_thread(run, tmp_path):
+    async def scenario():
+        before = sync_threads()
+        async with LocalStore(tmp_path) as store:
+            log = await store.acquire(FIRST, SETTINGS)
+            for _ in range(2):
+                await write(log, b"kept")
+            working = store._rounds._kernel_sync
+            store._rounds._kernel_sync = RefusingKernel(asyncio.get_running_loop())
+            assert await write(log, b"kept too") == 2
+            assert sync_threads() == before + 1
+            store._rounds._kernel_sync = working
+
+    run(scenario())
