@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 WORKERS ?= 2
 COMPILED := build/compiled
-COMPILED_TESTS := $(addprefix tests/,core protocol log runtime server groups clients crash property sim testing)
+COMPILED_TESTS := $(addprefix tests/,core protocol log runtime server groups clients crash property testing)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup fix check test compiled testcompiled sim soak demo docs interop oracle bench clean
