@@ -39,6 +39,7 @@ COMPILED = (
     "protocol/java_hash.py",
     "protocol/pieces.py",
     "protocol/reading.py",
+    "protocol/record_batch.py",
     "protocol/record_section.py",
     "protocol/records.py",
     "protocol/varint.py",

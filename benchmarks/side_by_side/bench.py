@@ -52,7 +52,7 @@ QUICK = Plan(
     members=(1_000,),
     groups=(10_000,),
     offsets=(1_000_000,),
-    restarts=1,
+    restarts=2,
     batch_bytes=(100_000,),
     growth=False,
 )

@@ -6,7 +6,7 @@ order that `drumbeat.core.outcome` states.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from drumbeat.core.classic.rebalance import settle
 from drumbeat.core.handlers import HANDLERS
@@ -16,7 +16,7 @@ from drumbeat.protocol.apis import APIS
 
 __all__ = ["decide", "settle"]
 
-_BY_REQUEST = {APIS[key].request: handler for key, handler in HANDLERS.items()}
+_BY_REQUEST: Final = {APIS[key].request: handler for key, handler in HANDLERS.items()}
 
 
 def decide(view: View, context: Context, request: Any) -> Outcome:

@@ -35,8 +35,8 @@ STRING_BYTES_MAX = 32_767  # the length of a string is an int16, in keys and in 
 KEYS_CACHED = 65_536
 KEY_CACHED_BYTES_MAX = 512
 
-_VERSION = struct.Struct(">h")
-_INT16 = struct.Struct(">h")
+_VERSION: Final = struct.Struct(">h")
+_INT16: Final = struct.Struct(">h")
 _PARTITION = struct.Struct(">i")
 
 # Version 4 as it nearly always is: a length of one byte, the metadata, and the topic id as the
@@ -51,11 +51,11 @@ _V4_LAYOUTS = (
 TOPIC_ID_TAG = b"\x01\x00\x10"  # one tagged field: tag 0 of 16 bytes
 
 # Bound once, because finding the method takes half as long as calling it.
-_PACK_V4 = tuple(layout.pack for layout in _V4_LAYOUTS)
-_UNPACK_V4 = tuple(layout.unpack for layout in _V4_LAYOUTS)
+_PACK_V4: Final = tuple(layout.pack for layout in _V4_LAYOUTS)
+_UNPACK_V4: Final = tuple(layout.unpack for layout in _V4_LAYOUTS)
 _pack_partition, _unpack_partition = _PARTITION.pack, _PARTITION.unpack_from
 
-_KEY_PREFIX = _VERSION.pack(RecordType.OFFSET_COMMIT)
+_KEY_PREFIX: Final = _VERSION.pack(RecordType.OFFSET_COMMIT)
 _new: Final = tuple.__new__
 
 

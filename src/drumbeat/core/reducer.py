@@ -22,7 +22,7 @@ from drumbeat.core.records import (
 from drumbeat.core.state import CommittedOffset, Group, Offsets, State, TopicPartition
 from drumbeat.protocol.record_batch import NO_PRODUCER_ID
 
-_SIMPLE_GROUP = Group()
+_SIMPLE_GROUP: Final = Group()
 _new: Final = tuple.__new__
 
 # Share groups keep their positions elsewhere, so they are nothing to this log's readers.

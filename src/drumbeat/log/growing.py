@@ -15,7 +15,7 @@ from drumbeat.log.port import NO_TIMESTAMP, LogSettings
 from drumbeat.log.segment import Extent, Segment
 from drumbeat.protocol.record_batch import BatchHeader, assigned_prefix
 
-_PREFIX_BYTES = 16
+_PREFIX_BYTES: Final = 16
 _new: Final = tuple.__new__  # every commit makes one of each, and their constructors take longer
 
 

@@ -37,10 +37,12 @@ _BLOCK: Final = 4096
 _GROWTH: Final = 1 << 20
 _MAGIC: Final = b"DRUMJRNL"
 _VERSION: Final = 1
-_FILE_HEADER = struct.Struct(">8sIQI")  # magic, version, generation, crc of what stands before
-_CRC = struct.Struct(">I")
-_ENTRY_FIELDS = struct.Struct(">IQqqH")  # data size, generation, base offset, position, name size
-_ENTRY_HEADER = struct.Struct(">IIQqqH")  # the same behind their crc
+# Magic, version, generation, and the crc of what stands before.
+_FILE_HEADER: Final = struct.Struct(">8sIQI")
+_CRC: Final = struct.Struct(">I")
+# Data size, generation, base offset, position, name size.
+_ENTRY_FIELDS: Final = struct.Struct(">IQqqH")
+_ENTRY_HEADER: Final = struct.Struct(">IIQqqH")  # the same behind their crc
 
 
 class Entry(NamedTuple):

@@ -4,11 +4,12 @@ The decoder holds what has arrived and nothing more: an announced length allocat
 """
 
 import struct
+from typing import Final
 
 from drumbeat.protocol.errors import ProtocolError
 
-LENGTH_BYTES = 4
-_length = struct.Struct(">i")
+LENGTH_BYTES: Final = 4
+_length: Final = struct.Struct(">i")
 
 # How other protocols begin, for the log line of whoever pointed the wrong client at us.
 _FOREIGN = (

@@ -5,14 +5,14 @@ int16 length even in v2, so that any broker can read it. Response header v1 adds
 """
 
 import struct
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from drumbeat.protocol.errors import ProtocolError
 from drumbeat.protocol.reading import read_tags
 
-_new = tuple.__new__  # every request comes by here
-_request = struct.Struct(">hhih")
-_int32 = struct.Struct(">i")
+_new: Final = tuple.__new__  # every request comes by here
+_request: Final = struct.Struct(">hhih")
+_int32: Final = struct.Struct(">i")
 
 
 class RequestHeader(NamedTuple):

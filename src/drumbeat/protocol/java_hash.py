@@ -10,16 +10,17 @@ from collections.abc import Iterable
 from functools import lru_cache
 from operator import mul
 from sys import byteorder
+from typing import Final
 
-_MASK = 0xFFFF_FFFF
-_SIGN = 0x8000_0000
+_MASK: Final = 0xFFFF_FFFF
+_SIGN: Final = 0x8000_0000
 _TABLE_SIZE_MIN = 16
 _CACHED = 65_536
-_CACHED_LENGTH_MAX = 255  # long names would make the cache large
+_CACHED_LENGTH_MAX: Final = 255  # long names would make the cache large
 
-_UTF_16 = "utf-16-le" if byteorder == "little" else "utf-16-be"
-_RUN = 64  # units at a time
-_POWERS = tuple(pow(31, _RUN - n, 1 << 32) for n in range(_RUN + 1))  # 31 ** 64 down to 1
+_UTF_16: Final = "utf-16-le" if byteorder == "little" else "utf-16-be"
+_RUN: Final = 64  # units at a time
+_POWERS: Final = tuple(pow(31, _RUN - n, 1 << 32) for n in range(_RUN + 1))  # 31 ** 64 down to 1
 
 
 def java_hash(text: str) -> int:

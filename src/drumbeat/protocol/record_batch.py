@@ -26,25 +26,25 @@ TRANSACTIONAL_FLAG: Final = 0x10
 CONTROL_FLAG: Final = 0x20
 DELETE_HORIZON_FLAG: Final = 0x40
 
-_CODECS = tuple(sorted(Codec))  # by number: calling the enum is slow
-_CODEC_MAX = len(_CODECS) - 1
-_SEQUENCE_MASK = 0x7FFF_FFFF
-_BATCH_LENGTH_MIN = HEADER_BYTES - LOG_OVERHEAD
-_BATCH_LENGTH_AT = 8
-_MAGIC_AT = 16
-_CRC_AT = 17
-_ATTRIBUTES_AT = 21  # the checksum covers everything from here to the end of the batch
-_MAX_TIMESTAMP_AT = 35
+_CODECS: Final = tuple(sorted(Codec))  # by number: calling the enum is slow
+_CODEC_MAX: Final = len(_CODECS) - 1
+_SEQUENCE_MASK: Final = 0x7FFF_FFFF
+_BATCH_LENGTH_MIN: Final = HEADER_BYTES - LOG_OVERHEAD
+_BATCH_LENGTH_AT: Final = 8
+_MAGIC_AT: Final = 16
+_CRC_AT: Final = 17
+_ATTRIBUTES_AT: Final = 21  # the checksum covers everything from here to the end of the batch
+_MAX_TIMESTAMP_AT: Final = 35
 
-_HEADER = struct.Struct(">qiibIhiqqqhii")
-_unpack_header = _HEADER.unpack_from
+_HEADER: Final = struct.Struct(">qiibIhiqqqhii")
+_unpack_header: Final = _HEADER.unpack_from
 # Only what tells whether a batch is sound: length, magic, CRC, attributes, last delta, count.
-_unpack_soundness = struct.Struct(">8xi4xbIhi30xi").unpack_from
-_new = tuple.__new__  # whoever walks a log makes one header per batch
+_unpack_soundness: Final = struct.Struct(">8xi4xbIhi30xi").unpack_from
+_new: Final = tuple.__new__  # whoever walks a log makes one header per batch
 # A checksum takes microseconds. Letting other threads run meanwhile means to fight them afterwards.
-_KEEP_GIL = 0
-_unpack_producer = struct.Struct(">8xi31xq").unpack_from  # batch length, producer id
-_PREFIX = struct.Struct(">qii")  # base offset, batch length, partition leader epoch
+_KEEP_GIL: Final = 0
+_unpack_producer: Final = struct.Struct(">8xi31xq").unpack_from  # batch length, producer id
+_PREFIX: Final = struct.Struct(">qii")  # base offset, batch length, partition leader epoch
 _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
 _UINT32 = struct.Struct(">I")

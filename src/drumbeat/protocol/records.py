@@ -28,12 +28,12 @@ from drumbeat.protocol.varint import Buffer
 
 DECOMPRESSED_BYTES_MAX: Final = 128 * 1024 * 1024
 
-_INT32_MAX = 2**31 - 1
-_NO_CODEC = Codec.NONE  # an enum's member takes longer to find than to compare
+_INT32_MAX: Final = 2**31 - 1
+_NO_CODEC: Final = Codec.NONE  # an enum's member takes longer to find than to compare
 _TIMESTAMP = itemgetter(1)
 
-_PREFIX = struct.Struct(">qiibI")  # what the checksum leaves out, and the checksum
-_CHECKED = struct.Struct(">hiqqqhii")  # attributes to record count
+_PREFIX: Final = struct.Struct(">qiibI")  # what the checksum leaves out, and the checksum
+_CHECKED: Final = struct.Struct(">hiqqqhii")  # attributes to record count
 _CONTROL_KEY = struct.Struct(">hh")  # version, type
 _END_TXN_MARKER = struct.Struct(">hi")  # version, coordinator epoch
 

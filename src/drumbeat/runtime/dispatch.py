@@ -21,8 +21,8 @@ from drumbeat.runtime.tasks import Tasks
 
 Handler = Callable[..., Any]  # (broker, request, body) -> response | Deferred | NO_RESPONSE
 
-_FRAME_START = struct.Struct(">ii")  # length, correlation id
-_FLEXIBLE_FRAME_START = struct.Struct(">iix")  # ... and no tagged fields
+_FRAME_START: Final = struct.Struct(">ii")  # length, correlation id
+_FLEXIBLE_FRAME_START: Final = struct.Struct(">iix")  # ... and no tagged fields
 
 _new: Final = (
     tuple.__new__

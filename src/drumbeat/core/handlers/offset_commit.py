@@ -35,7 +35,7 @@ from drumbeat.protocol.apis.offset_commit import (
 from drumbeat.protocol.errors import ErrorCode
 from drumbeat.protocol.schema import NULL_UUID
 
-_TOPIC_IDS_SINCE = 10
+_TOPIC_IDS_SINCE: Final = 10
 
 _new: Final = (
     tuple.__new__

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from drumbeat.core.config import GroupConfig
 from drumbeat.core.offset_codec import STRING_BYTES_MAX
 from drumbeat.core.record_codec import RECORD_OVERHEAD_BYTES, fits_in_batch
 from drumbeat.core.records import NO_EXPIRE_TIMESTAMP, OffsetCommitRecord
 
-_BROKER_RETENTION = -1
-_INT64_MAX = 2**63 - 1
-_UTF8_BYTES_PER_CHAR_MAX = 4
+_BROKER_RETENTION: Final = -1
+_INT64_MAX: Final = 2**63 - 1
+_UTF8_BYTES_PER_CHAR_MAX: Final = 4
 # What a record takes besides group id and metadata; a topic's name has at most 249 bytes.
-_RECORD_BYTES_MAX = RECORD_OVERHEAD_BYTES + 249 + 64
+_RECORD_BYTES_MAX: Final = RECORD_OVERHEAD_BYTES + 249 + 64
 
 
 def expire_timestamp_ms(now_ms: int, retention_time_ms: int) -> int:

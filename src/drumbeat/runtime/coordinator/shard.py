@@ -40,7 +40,7 @@ from drumbeat.runtime.requests import Deferred, Request
 
 log = logging.getLogger(__name__)
 
-_JOIN_GROUP = JOIN_GROUP.key
+_JOIN_GROUP: Final = JOIN_GROUP.key
 
 
 class ShardState(Enum):
