@@ -205,7 +205,9 @@ def test_a_client_that_never_reads_is_idle_in_the_end(start):
         wire.socket.close()
         await_connections(cluster, 1)
         assert sweep_in(cluster, 0) == 1
-        assert sweep_in(cluster, IDLE_MS_MAX + 1000) == 0
+        # Its socket may still take some bytes between two looks; then it was not idle.
+        is_gone = lambda: sweep_in(cluster, IDLE_MS_MAX + 1000) == 0  # noqa: E731
+        wait_until(is_gone, PATIENCE_S, "the end of a client that never reads")
 
 
 def test_the_last_answers_have_to_be_read_in_time(start, caplog):
