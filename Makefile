@@ -40,6 +40,7 @@ test: $(STAMP)  ## all that is fast and deterministic, real Python clients inclu
 compiled: $(COMPILED)/.built  ## build/compiled and a wheel in dist/: the hot modules translated to C by mypyc (a minute)
 
 $(COMPILED)/.built: setup.py pyproject.toml $(shell find src -name '*.py') $(STAMP)
+	@command -v cc > /dev/null || { echo "compiling needs a C compiler and Python's headers (Debian: gcc python3-dev)"; exit 1; }
 	rm -rf build dist/*.whl
 	DRUMBEAT_COMPILE=1 $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation -w dist .
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target $(COMPILED) dist/*.whl

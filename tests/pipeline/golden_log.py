@@ -172,6 +172,14 @@ def epoch(group_id: str, number: int | None) -> Record:
     return modern_record(RecordType.CONSUMER_GROUP_METADATA, (group_id,), value)
 
 
+def naming(group_id: str, topic: str) -> Record:
+    """What groups told of their topics before Kafka 4.1."""
+    value = modern.ConsumerGroupPartitionMetadataValue(
+        (modern.TopicMetadata(topic_id=_TOPIC_IDS[topic], topic_name=topic),)
+    )
+    return modern_record(RecordType.CONSUMER_GROUP_PARTITION_METADATA, (group_id,), value)
+
+
 def member(group_id: str, member_id: str, *topics: str) -> Record:
     """Without topics, its tombstone."""
     value = modern.ConsumerGroupMemberMetadataValue(

@@ -258,6 +258,8 @@ def test_idle_members():
     assert findings(("group_generations", life("Stable", 1, 3, 2)))[0][0] == "IDLE_MEMBERS"
     assert findings(("group_generations", life("Stable", 1, 2, 2))) == []
     assert findings(("group_generations", life("Stable", 1, 3, 2), life("Stable", 2, 2, 2))) == []
+    late = (life("Stable", 2, 2, 2) | {"log_offset": 2}, life("Stable", 1, 3, 2))
+    assert findings(("group_generations", *late)) == [], "the newest generation counts"
 
 
 def test_abandoned_topic():

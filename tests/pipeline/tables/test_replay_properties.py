@@ -5,15 +5,28 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pyarrow as pa
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from drumbeat.core.records import GroupMetadataTombstone, OffsetCommitTombstone, Record
+from drumbeat.core.modern_records import (
+    ConsumerGroupCurrentMemberAssignmentValue,
+    TopicPartitionsWithEpochs,
+)
+from drumbeat.core.records import (
+    GroupMetadataTombstone,
+    OffsetCommitTombstone,
+    Record,
+    RecordType,
+)
 from drumbeat.pipeline.tables.classic_groups import generation_of
 from drumbeat.pipeline.tables.partition_tables import PartitionTables
 from drumbeat.pipeline.tables.replay import Replay
 from drumbeat.protocol.records import ControlRecordType
+from drumbeat.protocol.schema import NULL_UUID
 from pipeline.golden_log import (
+    EVENTS_ID,
+    ORDERS_ID,
     SOURCE,
     Client,
     LogWriter,
@@ -23,6 +36,8 @@ from pipeline.golden_log import (
     epoch,
     generation,
     member,
+    modern_record,
+    naming,
 )
 
 GROUPS, TOPICS, PARTITIONS, PRODUCERS = ("g", "h"), ("orders", "events"), (0, 1), (7, 8)
@@ -43,7 +58,11 @@ clients = st.lists(
     unique_by=lambda client: client.member_id,
 )
 owned = st.lists(partitions, unique=True).map(tuple)
-
+modern = (
+    st.tuples(st.just("epoch"), epochs),
+    st.tuples(st.just("member"), st.sampled_from("mn"), st.booleans()),
+    st.tuples(st.just("current"), st.sampled_from("mn"), st.none() | epochs, owned),
+)
 steps = st.one_of(
     st.tuples(st.just("commit"), groups, topics, partitions, offsets),
     st.tuples(st.just("txn_commit"), groups, topics, partitions, offsets, producers),
@@ -51,9 +70,7 @@ steps = st.one_of(
     st.tuples(st.just("tombstone"), groups, topics, partitions),
     st.tuples(st.just("generation"), groups, st.integers(1, 9), clients),
     st.tuples(st.just("delete"), groups),
-    st.tuples(st.just("epoch"), epochs),
-    st.tuples(st.just("member"), st.sampled_from("mn"), st.booleans()),
-    st.tuples(st.just("current"), st.sampled_from("mn"), st.none() | epochs, owned),
+    *modern,
     st.tuples(st.just("skip"), st.integers(1, 2)),
 )
 
@@ -62,6 +79,8 @@ def write(log: LogWriter, at_ms: int, step: tuple) -> None:
     match step:
         case "commit", *place:
             log.append(at_ms, commit(*place, at_ms))
+        case "old_commit", *place:  # of a version whose commits name no topic ids
+            log.append(at_ms, commit(*place, at_ms)._replace(topic_id=NULL_UUID))
         case "txn_commit", *place, producer_id:
             log.append(at_ms, commit(*place, at_ms), producer_id=producer_id)
         case "end", producer_id, marker:
@@ -86,6 +105,8 @@ def modern_record_of(step: tuple) -> Record:
             return member("modern", member_id, *(["events"] if is_there else []))
         case "current", member_id, number, partitions_owned:
             return current("modern", member_id, number, partitions_owned)
+        case "name", topic:
+            return naming("modern", topic)
         case _:
             raise AssertionError(step)
 
@@ -116,16 +137,73 @@ commits = st.one_of(
     st.builds(lambda where: ("tombstone", *where), place),
 )
 stories = st.one_of(st.lists(steps, max_size=30), st.lists(commits, min_size=4, max_size=15))
+# A group that has its topics by id, which only some records give a name.
+nameless = st.one_of(
+    *modern,
+    st.tuples(st.just("commit"), st.just("modern"), topics, partitions, offsets),
+    st.tuples(st.just("old_commit"), st.just("modern"), topics, partitions, offsets),
+    st.tuples(st.just("txn_commit"), st.just("modern"), topics, partitions, offsets, producers),
+    st.tuples(st.just("end"), producers, st.sampled_from(ControlRecordType)),
+    st.tuples(st.just("name"), topics),
+)
 cuts = st.lists(st.integers(0, 100), max_size=5)
 
 
 @settings(max_examples=80, deadline=None)
-@given(stories, cuts)
+@given(stories | st.lists(nameless, max_size=20), cuts)
+@example(  # The name of a topic shows only after the epoch in which it was assigned.
+    [
+        ("delete", "g"),
+        ("commit", "g", "orders", 0, 0),
+        ("epoch", 1),
+        ("commit", "g", "orders", 0, 0),
+        ("commit", "g", "orders", 0, 0),
+        ("commit", "g", "orders", 0, 0),
+        ("current", "m", 1, (0,)),
+        ("end", 7, ControlRecordType.ABORT),
+        ("commit", "g", "orders", 0, 0),
+        ("epoch", 2),
+        ("commit", "g", "events", 0, 0),
+    ],
+    [11],
+)
+@example(  # A group's own record names a topic that is already assigned.
+    [("epoch", 1), ("current", "m", 1, (0,)), ("name", "events"),
+     ("commit", "modern", "events", 0, 5)],
+    [4],
+)  # fmt: skip
 def test_tables_do_not_depend_on_batch_boundaries(story, places):
     _, rows = written(story)
     whole = built(PartitionTables(SOURCE, snapshot_interval_ms=7_000), [rows])
     parts = built(PartitionTables(SOURCE, snapshot_interval_ms=7_000), split(rows, places))
     assert sorted_rows(parts) == sorted_rows(whole)
+
+
+@pytest.mark.parametrize("cut", range(13))
+def test_a_commit_before_its_topic_has_a_name_is_no_rebalances_cost(cut):
+    log = LogWriter()
+    log.append(0, commit("modern", "orders", 0, 1, 0))
+    log.append(1_000, member("modern", "m", "events"), epoch("modern", 1), both("m", 1))
+    log.append(2_000, commit("modern", "orders", 0, 2, 2_000))
+    log.append(3_000, member("modern", "n", "events"), epoch("modern", 2))
+    log.append(4_000, current("modern", "m", 2), both("n", 2))
+    log.append(6_000, commit("modern", "events", 0, 5, 6_000)._replace(topic_id=NULL_UUID))
+    log.append(7_000, commit("modern", "orders", 0, 5, 7_000))
+    log.append(8_000, commit("g", "events", 0, 5, 8_000))
+    tables = built(PartitionTables(SOURCE), split(log.rows(), [cut]))
+    assert [row["commit_gap_ms"] for row in tables["rebalances"]] == [None, 5_000]
+
+
+def both(member_id: str, member_epoch: int) -> Record:
+    """The first partition of each topic."""
+    value = ConsumerGroupCurrentMemberAssignmentValue(
+        member_epoch=member_epoch,
+        assigned_partitions=tuple(
+            TopicPartitionsWithEpochs(topic_id, (0,)) for topic_id in (ORDERS_ID, EVENTS_ID)
+        ),
+    )
+    record_type = RecordType.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT
+    return modern_record(record_type, ("modern", member_id), value)
 
 
 @settings(max_examples=80, deadline=None)

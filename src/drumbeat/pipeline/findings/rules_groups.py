@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any, ClassVar, Final, NamedTuple
 
 import pyarrow as pa
@@ -13,6 +14,9 @@ from drumbeat.pipeline.findings.kinds import Finding, Kind
 from drumbeat.pipeline.findings.rule import Limits, Now, rows_of
 
 _EMPTY: Final = "Empty"
+_GENERATION: Final = (
+    "group_id", "state_ts", "append_ts", "log_offset", "state_after", "n_members", "partitions",
+)  # fmt: skip
 _PLACE: Final = ["group_id", "topic", "partition"]
 _STANDING: Final = pa.array(["commit", "txn_commit", "tombstone"])  # what readers see
 
@@ -119,8 +123,9 @@ def _separate(sessions: list[_Session]) -> list[int]:
 class _Life(NamedTuple):
     """A group as its newest generation has it."""
 
-    state: str
     since_ms: int
+    log_offset: int
+    state: str
     members: int
     partitions: int
 
@@ -145,10 +150,12 @@ class Lives:
         feeds[table](batch)
 
     def _generations(self, batch: pa.RecordBatch) -> None:
-        names = ("group_id", "state_after", "state_ts", "append_ts", "n_members", "partitions")
-        for group_id, state, state_ts, append_ts, members, partitions in rows_of(batch, *names):
+        """Those whose topics got their names late come late."""
+        for group_id, state_ts, append_ts, *facts in rows_of(batch, *_GENERATION):
             since_ms = append_ts if state_ts is None else state_ts
-            self._lives[group_id] = _Life(state, since_ms, members, partitions)
+            life = _Life(since_ms, *facts)
+            known = self._lives.get(group_id, life)
+            self._lives[group_id] = max(life, known, key=attrgetter("log_offset"))
 
     def _members(self, batch: pa.RecordBatch) -> None:
         names = ("group_id", "member_id", "left_at", "subscription")

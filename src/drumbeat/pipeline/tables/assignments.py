@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from drumbeat.pipeline.tables.coverage import Coverage
@@ -12,7 +13,8 @@ from drumbeat.pipeline.tables.group_changes import (
     OwnershipChange,
     TopicPartition,
 )
-from drumbeat.pipeline.tables.group_history import GroupHistory
+from drumbeat.pipeline.tables.group_history import GroupHistory, TopicLearned
+from drumbeat.pipeline.tables.unnamed_rows import UnnamedRow, UnnamedRows
 
 
 class _Open(NamedTuple):
@@ -35,19 +37,24 @@ class Assignments:
         self._coverage = coverage
         self._history = history
         self._open: dict[_Key, _Open] = {}
+        self._unnamed = UnnamedRows(history)
 
     def on_change(self, change: GroupChange) -> list[dict[str, Any]]:
-        rows = []
+        rows: list[UnnamedRow] = []
         for handover in change.ownership:
             if handover.before != handover.after:
                 rows += self._hand_over(change, handover)
-        return rows
+        return self._named(rows, change.log_offset)
+
+    def on_topic(self, learned: TopicLearned) -> list[dict[str, Any]]:
+        return self._named(self._unnamed.learn(learned), learned.log_offset)
 
     def open_rows(self) -> list[dict[str, Any]]:
         through = self._coverage.last_offset
-        return [self._row(key, known, through, None) for key, known in self._open.items()]
+        lasting = (self._row(key, known, through, None) for key, known in self._open.items())
+        return self._named((*self._unnamed, *lasting), through)
 
-    def _hand_over(self, change: GroupChange, handover: OwnershipChange) -> list[dict[str, Any]]:
+    def _hand_over(self, change: GroupChange, handover: OwnershipChange) -> Iterator[UnnamedRow]:
         key = _key(change, handover)
         known = self._open.pop(key, None)
         if handover.after is not None:
@@ -59,15 +66,20 @@ class Assignments:
                 generation=0 if change.after is None else change.after.generation_id,
                 valid_from=change.append_ts,
             )
-        return [] if known is None else [self._row(key, known, change.log_offset, change.append_ts)]
+        if known is not None:
+            row = self._row(key, known, change.log_offset, change.append_ts)
+            yield from self._unnamed.add(row, change.log_offset)
 
-    def _row(self, key: _Key, known: _Open, through: int, valid_to: int | None) -> dict[str, Any]:
+    def _named(self, rows: Iterable[UnnamedRow], log_offset: int) -> list[dict[str, Any]]:
+        name = self._history.topic_name
+        return [{**row, "topic": name(topic, log_offset)} for row, (topic,) in rows]
+
+    def _row(self, key: _Key, known: _Open, through: int, valid_to: int | None) -> UnnamedRow:
         group_id, (topic, partition), _ = key
-        return {
+        row = {
             "log_offset": known.log_offset,
             "group_id": group_id,
             "group_type": str(known.group_type),
-            "topic": self._history.topic_name(topic),
             "topic_id": topic if isinstance(topic, bytes) else None,
             "partition": partition,
             "member_id": known.owner.member_id,
@@ -78,6 +90,7 @@ class Assignments:
             "valid_to": valid_to,
             "complete": self._coverage.is_complete(known.prev_log_offset, through),
         }
+        return UnnamedRow(row, frozenset({topic}))
 
 
 def _key(change: GroupChange, handover: OwnershipChange) -> _Key:

@@ -78,7 +78,7 @@ class EpochRebalances:
         if change.group_type is GroupType.SHARE:  # whose partitions have no one owner
             return
         for topic, partition, before, after in change.ownership:
-            name = self._history.topic_name(topic)
+            name = self._history.topic_name(topic, change.log_offset)
             if before is not None and name is not None and (name, partition) in commits:
                 group.commits[topic, partition] = commits[name, partition]
             if after is None:

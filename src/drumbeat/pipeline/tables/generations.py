@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from drumbeat.pipeline.tables.builder import NONE
@@ -11,9 +12,11 @@ from drumbeat.pipeline.tables.group_changes import (
     Generation,
     GroupChange,
     GroupType,
+    Topic,
     TopicPartition,
 )
-from drumbeat.pipeline.tables.group_history import GroupHistory
+from drumbeat.pipeline.tables.group_history import GroupHistory, TopicLearned
+from drumbeat.pipeline.tables.unnamed_rows import UnnamedRow, UnnamedRows
 
 
 class _Open(NamedTuple):
@@ -35,12 +38,14 @@ class Generations:
         self._history = history
         self._open: dict[str, _Open] = {}
         self._assigned: dict[str, Counter[TopicPartition]] = {}  # by how many members
+        self._unnamed = UnnamedRows(history)
 
     def on_change(self, change: GroupChange) -> list[dict[str, Any]]:
-        rows = []
+        rows: list[UnnamedRow] = []
         known = self._open.get(change.group_id)
         if known is not None and _is_another(known, change):
-            rows.append(self._row(change.group_id, known, change.append_ts))
+            row = self._row(change.group_id, known, change.append_ts)
+            rows += self._unnamed.add(row, change.log_offset)
         self._note_assigned(change)
         if change.after is None:
             self._open.pop(change.group_id, None)
@@ -49,10 +54,14 @@ class Generations:
             self._open[change.group_id] = self._opened(change, known)
         else:
             self._open[change.group_id] = self._continued(known, change)
-        return rows
+        return self._named(rows, change.log_offset)
+
+    def on_topic(self, learned: TopicLearned) -> list[dict[str, Any]]:
+        return self._named(self._unnamed.learn(learned), learned.log_offset)
 
     def open_rows(self) -> list[dict[str, Any]]:
-        return [self._row(group_id, known, None) for group_id, known in self._open.items()]
+        lasting = (self._row(group_id, known, None) for group_id, known in self._open.items())
+        return self._named((*self._unnamed, *lasting), self._coverage.last_offset)
 
     def _opened(self, change: GroupChange, known: _Open | None) -> _Open:
         assert change.after is not None
@@ -81,14 +90,20 @@ class Generations:
             if not assigned[topic, partition]:
                 del assigned[topic, partition]
 
-    def _row(self, group_id: str, known: _Open, ended_ts: int | None) -> dict[str, Any]:
+    def _named(self, rows: Iterable[UnnamedRow], log_offset: int) -> list[dict[str, Any]]:
+        return [{**row, "topics": self._names(topics, log_offset)} for row, topics in rows]
+
+    def _names(self, topics: Iterable[Topic], log_offset: int) -> list[str]:
+        names = {self._history.topic_name(topic, log_offset) for topic in topics}
+        return sorted(name for name in names if name is not None)
+
+    def _row(self, group_id: str, known: _Open, ended_ts: int | None) -> UnnamedRow:
         generation = known.generation
         # Members that leave give up their partitions just before the epoch that ends this one.
         assigned = known.assigned
         if assigned is None:
             assigned = frozenset(self._assigned.get(group_id, {}))
-        names = {self._history.topic_name(topic) for topic, _ in assigned}
-        return {
+        row = {
             "log_offset": known.log_offset,
             "group_id": group_id,
             "group_type": str(known.group_type),
@@ -100,7 +115,6 @@ class Generations:
             "leader": generation.leader,
             "n_members": generation.n_members,
             "n_static": generation.n_static,
-            "topics": sorted(name for name in names if name is not None),
             "partitions": len(assigned),
             "state_ts": None if generation.state_ts == NONE else generation.state_ts,
             "append_ts": known.append_ts,
@@ -109,6 +123,7 @@ class Generations:
             "state_after": _state(known),
             "complete": known.is_complete,
         }
+        return UnnamedRow(row, frozenset(topic for topic, _ in assigned))
 
 
 def _is_another(known: _Open, change: GroupChange) -> bool:

@@ -5,7 +5,7 @@ Classic groups are replayed by the coordinator's own reducer. Offsets are not: n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -47,7 +47,7 @@ class Fact(NamedTuple):
 
 
 class TopicLearned(NamedTuple):
-    """A commit that shows for the first time which topic an id belongs to."""
+    """A record that shows which topic an id belongs to."""
 
     log_offset: int
     topic_id: bytes
@@ -68,9 +68,20 @@ def facts_of(batch: pa.RecordBatch) -> Iterator[Fact]:
         yield Fact(log_offset, append_ts, decode(key, value))
 
 
+def topics_told(facts: Iterable[Fact]) -> Iterator[TopicLearned]:
+    """The topics that records about groups name."""
+    for log_offset, _, record in facts:
+        if not isinstance(record, ModernGroupRecord) or not record.value:
+            continue
+        if record.record_type in _NAMING_TYPES:
+            for topics in read_modern_value(record.record_type, record.value):
+                for topic in topics:
+                    yield TopicLearned(log_offset, topic.topic_id, topic.topic_name)
+
+
 class GroupHistory:
     def __init__(self) -> None:
-        self.topic_names: dict[bytes, str] = {}
+        self._topics: dict[bytes, TopicLearned] = {}
         self._state = State()
         self._classic: dict[str, tuple[Generation, int]] = {}  # and the offset of its record
         self._modern: dict[str, ModernGroup] = {}
@@ -81,7 +92,6 @@ class GroupHistory:
                 reducer.apply(self._state, fact.record, fact.log_offset)
                 return self._classic_change(group_id, fact)
             case ModernGroupRecord() as record:
-                self._learn_topics(record)
                 return change_of(self._modern, record, fact.log_offset, fact.append_ts)
             case _:
                 return None
@@ -95,7 +105,7 @@ class GroupHistory:
         codes = encoded.indices.to_numpy(zero_copy_only=False)
         learned = []
         for code, topic_id in enumerate(encoded.dictionary.to_pylist()):
-            if topic_id not in self.topic_names:
+            if topic_id not in self._topics:
                 row = int(np.argmax(codes == code))
                 log_offset = commits.column("log_offset")[row].as_py()
                 learned.append(
@@ -104,15 +114,21 @@ class GroupHistory:
         return learned
 
     def learn(self, learned: TopicLearned) -> Iterator[tuple[str, int, Owner]]:
-        """Group, partition and owner for everything of that topic that is owned."""
-        self.topic_names[learned.topic_id] = learned.topic
+        """Group, partition and owner for everything owned that has got its topic's name by it."""
+        if learned.topic_id in self._topics:
+            return
+        self._topics[learned.topic_id] = learned
         for group_id, group in self._modern.items():
             for (topic, partition), owner in group.owners.items():
                 if topic == learned.topic_id:
                     yield group_id, partition, owner
 
-    def topic_name(self, topic: Topic) -> str | None:
-        return topic if isinstance(topic, str) else self.topic_names.get(topic)
+    def topic_name(self, topic: Topic, log_offset: int) -> str | None:
+        """As far as the log has told it up to that offset, however far it has been read."""
+        if isinstance(topic, str):
+            return topic
+        learned = self._topics.get(topic)
+        return None if learned is None or learned.log_offset > log_offset else learned.topic
 
     def _classic_change(self, group_id: str, fact: Fact) -> GroupChange | None:
         before, prev_log_offset = self._classic.pop(group_id, (None, NONE))
@@ -136,13 +152,6 @@ class GroupHistory:
             updated=tuple(m for key, m in new.members.items() if key in old.members),
             ownership=ownership_changes(old.owners, new.owners),
         )
-
-    def _learn_topics(self, record: ModernGroupRecord) -> None:
-        if record.record_type in _NAMING_TYPES and record.value:
-            lists = read_modern_value(record.record_type, record.value)
-            self.topic_names.update(
-                (topic.topic_id, topic.topic_name) for topics in lists for topic in topics
-            )
 
 
 _NOTHING = Generation(generation_id=NONE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
@@ -22,7 +22,13 @@ from drumbeat.pipeline.tables.coverage import Coverage, ReadRange
 from drumbeat.pipeline.tables.generations import Generations
 from drumbeat.pipeline.tables.group_changes import GroupChange
 from drumbeat.pipeline.tables.group_events import GroupEvents
-from drumbeat.pipeline.tables.group_history import Fact, GroupHistory, TopicLearned, facts_of
+from drumbeat.pipeline.tables.group_history import (
+    Fact,
+    GroupHistory,
+    TopicLearned,
+    facts_of,
+    topics_told,
+)
 from drumbeat.pipeline.tables.members import Members
 from drumbeat.pipeline.tables.numbering import Slots
 from drumbeat.pipeline.tables.offset_commits import OffsetCommits, commits_of
@@ -43,6 +49,8 @@ class LogFacts:
 
 
 UNKNOWN: Final = LogFacts()
+
+_Step: TypeAlias = GroupChange | TopicLearned
 
 
 class GroupTables:
@@ -89,28 +97,35 @@ class GroupTables:
         yield from self._batch(MEMBERS, self._members.open_rows())
         yield from self._batch(REBALANCES, self._rebalances.open_rows())
 
-    def _changes(self, batch: pa.RecordBatch, commits: pa.RecordBatch) -> list[GroupChange]:
+    def _changes(self, batch: pa.RecordBatch, commits: pa.RecordBatch) -> list[_Step]:
         """What the batch does to groups, in log order; `ownership` expects it."""
+        facts = list(facts_of(batch))
         steps: list[Fact | TopicLearned] = [
-            *facts_of(batch),
+            *topics_told(facts),
+            *facts,
             *self._history.learnable(commits),
         ]
-        changes = []
+        changes: list[_Step] = []
         for step in sorted(steps, key=attrgetter("log_offset")):
             if isinstance(step, TopicLearned):
                 for group_id, partition, owner in self._history.learn(step):
                     place = (step.topic, partition)
                     self._ownership.hand_over(group_id, place, step.log_offset, owner)
+                changes.append(step)
             elif (change := self._history.apply(step)) is not None:
-                self._ownership.expect(change, self._history.topic_names)
+                self._ownership.expect(change, self._history.topic_name)
                 changes.append(change)
         return changes
 
     def _changed(
-        self, changes: Iterable[GroupChange], committed: dict[int, LastCommits]
+        self, changes: Iterable[_Step], committed: dict[int, LastCommits]
     ) -> Iterator[TableBatch]:
         rows: dict[str, list[dict[str, Any]]] = {table.name: [] for table in _TABLES}
         for change in changes:
+            if isinstance(change, TopicLearned):
+                rows[GROUP_GENERATIONS.name] += self._generations.on_topic(change)
+                rows[ASSIGNMENTS.name] += self._assignments.on_topic(change)
+                continue
             commits = committed.get(change.log_offset, {})
             rows[GROUP_GENERATIONS.name] += self._generations.on_change(change)
             rows[ASSIGNMENTS.name] += self._assignments.on_change(change)

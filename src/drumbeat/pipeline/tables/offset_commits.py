@@ -255,6 +255,7 @@ def _resumptions(
     for end_offset, *resumption in zip(
         ended[found].tolist(),
         *(column.to_pylist() for column in places.columns),
+        seen.places[found].tolist(),
         seen.rows[found, _VISIBLE_AT].tolist(),
         moved.tolist(),
         strict=True,

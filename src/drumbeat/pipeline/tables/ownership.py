@@ -7,7 +7,7 @@ committed, which is how an idle or dead owner is told from a live one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from drumbeat.pipeline.tables.as_of import Changes, PerSlot
 from drumbeat.pipeline.tables.builder import NONE, Bools, Ints
-from drumbeat.pipeline.tables.group_changes import GroupChange, Owner, TopicPartition
+from drumbeat.pipeline.tables.group_changes import GroupChange, Owner, Topic, TopicPartition
 from drumbeat.pipeline.tables.numbering import Slots
 
 _FACTS = 4  # about each group
@@ -81,7 +81,7 @@ class Ownership:
         self._handovers: list[_Handover] = []
         self._generations: list[tuple[str, int, tuple[int, ...]]] = []
 
-    def expect(self, change: GroupChange, topic_names: Mapping[bytes, str]) -> None:
+    def expect(self, change: GroupChange, topic_name: Callable[[Topic, int], str | None]) -> None:
         """A change within the batch whose commits come next."""
         if change.ends_rebalance:
             self._rebalanced_at[change.group_id] = change.log_offset
@@ -90,7 +90,7 @@ class Ownership:
         facts = (*_facts(change), self._rebalanced_at.get(change.group_id, NONE))
         self._generations.append((change.group_id, change.log_offset, facts))
         for topic, partition, _, owner in change.ownership:
-            name = topic if isinstance(topic, str) else topic_names.get(topic)
+            name = topic_name(topic, change.log_offset)
             if name is not None:
                 self.hand_over(change.group_id, (name, partition), change.log_offset, owner)
 

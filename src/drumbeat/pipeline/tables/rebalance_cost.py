@@ -11,6 +11,7 @@ class Resumption(NamedTuple):
 
     topic: str
     partition: int
+    place: int  # where in the log it took effect
     at_ms: int
     records: int  # by which the offset moved; 0 if there was none before
 

@@ -82,8 +82,16 @@ class Rebalances:
     def _with_cost(self, known: _Open, commits: Sequence[Resumption]) -> _Open:
         if known.paused is None:
             return known._replace(cost=known.cost.plus(commits))
-        paused = {(self._history.topic_name(topic), number) for topic, number in known.paused}
-        affected = (commit for commit in commits if (commit.topic, commit.partition) in paused)
+        topics = {topic for topic, _ in known.paused}
+        affected = (
+            commit
+            for commit in commits
+            if any(
+                (topic, commit.partition) in known.paused
+                and self._history.topic_name(topic, commit.place) == commit.topic
+                for topic in topics
+            )
+        )
         return known._replace(cost=known.cost.plus(affected))
 
 
