@@ -19,8 +19,8 @@ SOURCE = Path("src")
 COPY = Path("build/source")  # which the generated codecs are written to
 PACKAGE = COPY / "drumbeat"
 
-# What every request, record or commit comes by, as far as it has no coroutines, which compiled are
-# not cancelled as interpreted ones are, and nobody makes subclasses of it.
+# What every request, record or commit comes by, as far as it has no coroutines and nobody makes
+# subclasses of it: decision 0009 says why.
 COMPILED = (
     "core/**/*.py",
     "log/batches.py",

@@ -208,8 +208,11 @@ def test_a_client_that_never_reads_is_idle_in_the_end(start):
         assert sweep_in(cluster, 0) == 1
         # Its socket may still take some bytes between two looks; then it was not idle yet.
         looks_ms = count(IDLE_MS_MAX + 1000, IDLE_MS_MAX + 1000)
-        is_gone = lambda: sweep_in(cluster, next(looks_ms)) == 0  # noqa: E731
-        wait_until(is_gone, PATIENCE_S, "the end of a client that never reads")
+        wait_until(
+            lambda: sweep_in(cluster, next(looks_ms)) == 0,
+            PATIENCE_S,
+            "the end of a client that never reads",
+        )
 
 
 def test_the_last_answers_have_to_be_read_in_time(start, caplog):
