@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.side_by_side import REPOSITORY, report
+from benchmarks.side_by_side import REPOSITORY, memory, report
 from benchmarks.side_by_side.bench import FULL, QUICK, Bench
 from benchmarks.side_by_side.brokers import (
     COMPILED,
@@ -43,6 +43,8 @@ def main() -> None:
         systems = _systems(folder)
         machine = describe(folder, has_kafka=len(systems.main) > 1)
         bench = Bench(plan, folder, arguments.patience)
+        bench.say("memory is used once before anybody is measured")
+        machine["memory used before"] = memory.touch()
         measure_all(bench, systems)
     machine["duration"] = f"{time.monotonic() - began:.0f} s"
     path = (

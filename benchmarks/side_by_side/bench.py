@@ -42,7 +42,7 @@ class Plan(NamedTuple):
 
 
 QUICK = Plan(
-    repetitions=2,
+    repetitions=3,
     window_s=1.0,
     cold_window_s=1.0,
     warm_up_s=2.5,
