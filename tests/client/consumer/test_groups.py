@@ -37,15 +37,16 @@ def test_two_members_share_and_one_takes_over(stage: Stage, strategy: str):
             records = await poll_until(lambda: len(first.assignment()) == 4, first)
             async with second:
                 second.subscribe([topic.name])
+                members = first, second
                 records += await poll_until(
-                    lambda: len(first.assignment()) == len(second.assignment()) == 2,
-                    first,
-                    second,
+                    lambda: (
+                        [len(member.assignment()) for member in members] == [2, 2]
+                        and len({m.group_metadata().generation_id for m in members}) == 1
+                    ),
+                    *members,
                 )
                 assert not first.assignment() & second.assignment()
-                both = first.group_metadata(), second.group_metadata()
-                assert both[0].generation_id == both[1].generation_id
-                assert both[0].member_id != both[1].member_id
+                assert first.group_metadata().member_id != second.group_metadata().member_id
             records += await poll_until(lambda: len(first.assignment()) == 4, first)
             await asyncio.to_thread(stage.produce, topic, 1, start=5)
             ends = {(p, 5) for p in range(4)}

@@ -327,6 +327,20 @@ def test_a_leader_whose_metadata_comes_after_its_generation_has_ended():
     assert bench.story() == "JoinGroup(m1)"
 
 
+def test_a_generation_counts_as_joined_when_its_assignment_has_come():
+    bench = Bench("cooperative-sticky")
+    bench.settle(protocol_name="cooperative-sticky")
+    assert bench.membership.joined_generation.generation_id == 5
+    bench.membership.request_rejoin("told to")
+    bench.poll()
+    bench.answer(joined(generation_id=6, protocol_name="cooperative-sticky"))
+    assert bench.membership.generation.generation_id == 6
+    assert bench.membership.joined_generation.generation_id == 5
+    bench.answer(synced("t-0 t-1"))
+    bench.poll()
+    assert bench.membership.joined_generation == bench.membership.generation
+
+
 def test_an_assignment_whose_generation_has_ended_is_not_taken():
     bench = Bench()
     bench.start_sync()

@@ -329,7 +329,8 @@ class Engine:
         return self.driver
 
     def group_metadata(self) -> ConsumerGroupMetadata:
-        generation = self.group("group_metadata() needs a group").membership.generation
+        """As in Java, of the last rebalance that was joined to its end."""
+        generation = self.group("group_metadata() needs a group").membership.joined_generation
         return ConsumerGroupMetadata(
             self.config.group_id or "",
             generation.generation_id,

@@ -64,6 +64,7 @@ Actions                                           to do
 Views
     state, generation, coordinator, assignment, subscription, watched_topics, protocol, is_leader,
     is_leaving
+    joined_generation                             the last that was joined to its end
     is_active                                     joined, and no rejoin is needed or under way
     commit_generation()                           what OffsetCommit is to be sent as; raises
                                                   RebalanceInProgressError or CommitFailedError

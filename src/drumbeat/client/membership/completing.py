@@ -57,6 +57,7 @@ class JoinComplete:
         member, topics = self._member, self._parts.topics
         if self._is_lost() or not self._read():
             return False
+        member.joined_generation = self._generation
         if not member.is_leader:
             topics.follow()
         if not topics.accept(self._assigned):

@@ -152,6 +152,11 @@ class Membership:
         return self._member.generation
 
     @property
+    def joined_generation(self) -> Generation:
+        """The last that was joined to the end, even if it has ended since."""
+        return self._member.joined_generation
+
+    @property
     def coordinator(self) -> Coordinator | None:
         return self._link.coordinator
 

@@ -22,6 +22,7 @@ class Member:
         self._outbox = outbox
         self.state = MemberState.UNJOINED
         self.generation = NO_GENERATION
+        self.joined_generation = NO_GENERATION  # of the last SyncGroup that brought an assignment
         self.assignment: frozenset[TopicPartition] = frozenset()
         self.is_leader = False
         self.rejoin_needed = True
