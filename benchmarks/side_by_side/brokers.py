@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -122,6 +123,12 @@ class Broker:
             self._process.kill()
             self._process.wait()
 
+    def pause(self) -> None:
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        os.kill(self.pid, signal.SIGCONT)
+
     def _is_open(self) -> bool:
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", self._port)) == 0
@@ -144,6 +151,19 @@ def fresh_broker(system: System, folder: Path) -> Iterator[Broker]:
     finally:
         broker.kill()
         shutil.rmtree(folder)
+
+
+@contextmanager
+def alone(broker: Broker, among: Sequence[Broker]) -> Iterator[None]:
+    """The others stand still meanwhile: an idle JVM goes on compiling what it has just run."""
+    others = [other for other in among if other is not broker]
+    for other in others:
+        other.pause()
+    try:
+        yield
+    finally:
+        for other in others:
+            other.resume()
 
 
 # -- Drumbeat --------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from typing import NamedTuple, TypeVar
 
 from benchmarks.side_by_side.bench import WARM_GAIN, Bench
-from benchmarks.side_by_side.brokers import Broker, System, fresh_broker
+from benchmarks.side_by_side.brokers import Broker, System, alone, fresh_broker
 from benchmarks.side_by_side.measures import (
     data,
     first_member,
@@ -89,7 +89,8 @@ def _warm_requests(bench: Bench, brokers: Sequence[Broker]) -> None:
         bench.say(f"warm: latency of {load} at half load")
         prepared = [group_requests.prepare(broker, load) for broker in brokers]
         for each in _interleaved(bench, prepared):
-            latency.measure(bench, each)
+            with alone(each.broker, brokers):
+                latency.measure(bench, each)
 
 
 def _synced_commits(bench: Bench, brokers: Sequence[Broker]) -> None:
@@ -107,7 +108,8 @@ def _loads(bench: Bench, brokers: Sequence[Broker], cases: Iterable[tuple[str, i
             warm.add(load)
             _warm_up(bench, prepared)
         for each in _interleaved(bench, prepared):
-            each.measure(bench, WARM, bench.plan.window_s)
+            with alone(each.broker, brokers):
+                each.measure(bench, WARM, bench.plan.window_s)
 
 
 def _warm_rebalances(bench: Bench, brokers: Sequence[Broker]) -> None:
@@ -118,9 +120,11 @@ def _warm_rebalances(bench: Bench, brokers: Sequence[Broker]) -> None:
     for members in bench.plan.members:
         bench.say(f"warm: {members:,} members")
         for broker in _interleaved(bench, brokers):
-            rebalance.measure(bench, broker, WARM, members)
+            with alone(broker, brokers):
+                rebalance.measure(bench, broker, WARM, members)
     for broker in _interleaved(bench, brokers):
-        rebalance.measure_rush(bench, broker, WARM, max(bench.plan.members))
+        with alone(broker, brokers):
+            rebalance.measure_rush(bench, broker, WARM, max(bench.plan.members))
 
 
 def _warm_data(bench: Bench, brokers: Sequence[Broker]) -> None:
@@ -137,7 +141,8 @@ def _warm_data(bench: Bench, brokers: Sequence[Broker]) -> None:
 def _transfers(bench: Bench, prepared: Sequence[data.Prepared]) -> None:
     _warm_up(bench, prepared)
     for each in _interleaved(bench, prepared):
-        each.measure(bench)
+        with alone(each.broker, [other.broker for other in prepared]):
+            each.measure(bench)
 
 
 Load = TypeVar("Load", group_requests.Prepared, data.Prepared)
@@ -159,7 +164,7 @@ def _warm_up(bench: Bench, prepared: Iterable[Load]) -> None:
 
 @contextmanager
 def _brokers(bench: Bench, systems: Sequence[System], phase: str) -> Iterator[list[Broker]]:
-    """All of them at once, and only one of them under load at a time."""
+    """All of them at once, and only one of them under load, or measured, at a time."""
     with ExitStack() as running:
         brokers = []
         for number, system in enumerate(systems):
