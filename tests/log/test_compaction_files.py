@@ -162,7 +162,7 @@ def test_a_compaction_that_waits_for_its_turn_can_be_cancelled(template, tmp_pat
 
     async def scenario():
         async with opened(directory) as log:
-            async with log._maintenance:
+            async with log._upkeep._maintenance:
                 compacting = asyncio.ensure_future(log.compact(NOW_MS))
                 await asyncio.sleep(0)
                 compacting.cancel()

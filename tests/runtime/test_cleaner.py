@@ -179,7 +179,7 @@ def test_a_stopping_broker_does_not_wait_for_a_compaction(tmp_path):
                 batch = encode_batch([Record(0, 1_000 + 2_000 * n, b"k", value)])
                 partition.log.append(batch, expected=n)
                 await partition.log.sync()
-            await until(lambda: partition.log._cleaner.is_busy)
+            await until(lambda: partition.log._upkeep._cleaner.is_busy)
 
     asyncio.run(asyncio.wait_for(scenario(), 20))
 

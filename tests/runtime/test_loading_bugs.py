@@ -21,7 +21,7 @@ from drumbeat.core.records import (
     OffsetCommitTombstone,
     RecordType,
 )
-from drumbeat.log.memory import MemoryPartitionLog, MemoryStore
+from drumbeat.log.memory import MemoryStore
 from drumbeat.log.port import LOAD_CHUNK_BYTES
 from drumbeat.log.store import LocalStore
 from drumbeat.runtime.coordinator.loader import load
@@ -40,14 +40,19 @@ async def local_log(directory, settings=SETTINGS):
 # -- KAFKA-16030: a load that ends half-way ------------------------------------------------------
 
 
-class GatedLog(MemoryPartitionLog):
-    """Reading waits, in the loader's thread, for somebody to open the gate."""
+class GatedLog:
+    """A log whose reading waits, in the loader's thread, for somebody to open the gate."""
 
-    gate: threading.Event
+    def __init__(self, log, gate):
+        self._log = log
+        self._gate = gate
+
+    def __getattr__(self, name):
+        return getattr(self._log, name)
 
     def chunks_from(self, offset, **options):
-        assert self.gate.wait(30), "nobody opened the gate"
-        return super().chunks_from(offset, **options)
+        assert self._gate.wait(30), "nobody opened the gate"
+        return self._log.chunks_from(offset, **options)
 
 
 class GatedStore(MemoryStore):
@@ -58,8 +63,7 @@ class GatedStore(MemoryStore):
 
     async def acquire(self, topic_partition, settings, *, topic_id=None):
         log = await super().acquire(topic_partition, settings, topic_id=topic_id)
-        log.__class__, log.gate = GatedLog, self.gate
-        return log
+        return GatedLog(log, self.gate)
 
 
 @asynccontextmanager

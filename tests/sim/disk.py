@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from drumbeat.log.errors import AppendFailed, Fenced, LogFull
-from drumbeat.log.memory import Faults, MemoryPartitionLog, MemoryStore, SyncFault
+from drumbeat.log.memory import MemoryStore
+from drumbeat.log.memory_faults import Faults, SyncFault
+from drumbeat.log.memory_log import MemoryPartitionLog
 from drumbeat.log.memory_partition import StoredBatch
 from drumbeat.log.port import Durability, LogSettings, PartitionLog, TopicPartition
 from drumbeat.runtime.topics import CONSUMER_OFFSETS, Topic

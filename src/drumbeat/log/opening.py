@@ -23,7 +23,6 @@ from drumbeat.log.epochs import EpochHistory
 from drumbeat.log.errors import CorruptLog
 from drumbeat.log.files import Disk, make_directory
 from drumbeat.log.growing import GrowingSegment
-from drumbeat.log.local import OpenedPartition
 from drumbeat.log.locks import is_directory_of, lock_directory
 from drumbeat.log.metadata import ensure_topic_id
 from drumbeat.log.names import START_OFFSET, directory_name, parse_segment_name
@@ -45,6 +44,19 @@ class OpenRequest(NamedTuple):
     @property
     def directory(self) -> str:
         return os.path.join(self.data_directory, directory_name(self.topic_partition))
+
+
+class OpenedPartition(NamedTuple):
+    """A partition's directory, locked and in order, with a new epoch that nobody uses yet."""
+
+    topic_partition: TopicPartition
+    directory: str
+    lock: int  # the descriptor that holds the directory
+    segments: Segments
+    epochs: EpochHistory
+    start_offset: int
+    cleaned_offset: int
+    notes: tuple[str, ...]
 
 
 def open_partition(request: OpenRequest) -> OpenedPartition:

@@ -2,6 +2,9 @@
 
 At most one commit is in flight; what is appended meanwhile goes with the next, which may start when
 the first ends. So the number of syncs follows the disk, and their size follows the load.
+
+No coroutines: every commit comes by here, and they cannot be compiled (decision 0009). What takes
+several steps is left to the log's upkeep.
 """
 
 from __future__ import annotations
@@ -9,8 +12,8 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from drumbeat.log.epochs import EpochHistory
 from drumbeat.log.errors import (
@@ -20,12 +23,23 @@ from drumbeat.log.errors import (
     OffsetOutOfRange,
     UnexpectedEndOffset,
 )
-from drumbeat.log.port import EpochEntry, LogSettings, TopicPartition
+from drumbeat.log.port import (
+    UNLIMITED_BUDGET,
+    Cleanable,
+    CompactionBudget,
+    CompactionResult,
+    EpochEntry,
+    LogSettings,
+    TopicPartition,
+)
+from drumbeat.log.upkeep import Upkeep
 from drumbeat.protocol.record_batch import LOG_OVERHEAD, BatchHeader, read_header
 
 
 class OwnedLog(ABC):
     """Adapters stage batches, begin commits, and report how a commit ended."""
+
+    _upkeep: Upkeep  # the adapter's
 
     def __init__(
         self,
@@ -50,7 +64,7 @@ class OwnedLog(ABC):
         self._is_sync_wanted = False
         self._is_dirty = False
         self._covered_offset = end_offset  # end of what the newest commit carries
-        self._waiters: deque[tuple[int, asyncio.Future[None]]] = deque()  # (commit, waiter)
+        self._waiters: deque[tuple[int, asyncio.Future[int]]] = deque()  # (commit, waiter)
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -103,13 +117,16 @@ class OwnedLog(ABC):
         self._is_dirty = True
         return base_offset
 
-    async def sync(self) -> int:
-        if self._refusal is not None:
-            raise self._refusal()
-        if self.end_offset > self.synced_offset:
+    def sync(self) -> asyncio.Future[int]:
+        if self._refusal is None and self.end_offset > self.synced_offset:
             is_covered = self._is_committing and self._covered_offset >= self.end_offset
-            await self._commit_number(self._begun if is_covered else self._begun + 1)
-        return self.synced_offset
+            return self._end_of_commit(self._begun if is_covered else self._begun + 1)
+        waiter = asyncio.get_running_loop().create_future()
+        if self._refusal is None:
+            waiter.set_result(self.synced_offset)
+        else:
+            waiter.set_exception(self._refusal())
+        return waiter
 
     def request_sync(self) -> None:
         if not self._is_sync_wanted:
@@ -117,13 +134,13 @@ class OwnedLog(ABC):
             if not self._is_committing:
                 self._schedule_commit()
 
-    async def _commit_number(self, number: int) -> None:
-        """Wait for the end of a commit that runs or, if it is the next, is asked for here."""
+    def _end_of_commit(self, number: int) -> asyncio.Future[int]:
+        """Of one that runs, or, if it is the next, is asked for here."""
         waiter = asyncio.get_running_loop().create_future()
         self._waiters.append((number, waiter))
         if number > self._begun:
             self.request_sync()
-        await waiter
+        return waiter
 
     def _begin_next(self) -> bool:
         """For the adapter: it begins a commit now. False if there is nothing to be committed."""
@@ -146,7 +163,9 @@ class OwnedLog(ABC):
         if self._is_sync_wanted and self._refusal is None:
             self._schedule_commit()
         while self._waiters and self._waiters[0][0] <= number:
-            _resolve(self._waiters.popleft()[1], None)
+            waiter = self._waiters.popleft()[1]
+            if not waiter.done():  # or whoever waited was cancelled
+                waiter.set_result(self.synced_offset)
         if self._refusal is not None:  # fenced while the commit ran: nothing follows it
             self._drop_unsynced(self._refusal)
 
@@ -163,23 +182,6 @@ class OwnedLog(ABC):
         if self._on_failed is not None:
             self._on_failed(error())
 
-    def _fence(self, reason: str) -> None:
-        """Somebody else ended this epoch: the listener hears of it."""
-        self._refuse(reason)
-        if self._on_failed is not None:
-            self._on_failed(self._refused())
-
-    def _refuse(self, reason: str) -> None:
-        """Write no more. A commit in flight may still succeed; what has not begun is dropped."""
-        text = f"{self._topic_partition}, epoch {self._epoch}: {reason}"
-        self._refusal = lambda: Fenced(text)
-        if not self._is_committing:
-            self._drop_unsynced(self._refusal)
-
-    def _check_writable(self) -> None:
-        if self._refusal is not None:
-            raise self._refusal()
-
     def _check_readable(self, offset: int) -> None:
         if not self._is_open:
             raise self._refused()
@@ -190,19 +192,14 @@ class OwnedLog(ABC):
         assert self._refusal is not None
         return self._refusal()
 
-    async def _drained(self) -> None:
-        """Return once no commit is in flight, however it ended."""
-        while self._is_committing:
-            with suppress(LogError):
-                await self._commit_number(self._begun)
-
     def _drop_unsynced(self, error: Callable[[], LogError]) -> None:
         self.end_offset = self.synced_offset
         self._is_dirty = self._is_sync_wanted = False
         self._restore()
         waiters, self._waiters = self._waiters, deque()
         for _, waiter in waiters:
-            _resolve(waiter, error())
+            if not waiter.done():
+                waiter.set_exception(error())
 
     @abstractmethod
     def _stage(self, batch: bytes, header: BatchHeader, base_offset: int) -> None:
@@ -219,11 +216,64 @@ class OwnedLog(ABC):
     def _restore(self) -> None:
         """Go back to what is synced."""
 
+    # Upkeep
 
-def _resolve(waiter: asyncio.Future[None], error: LogError | None) -> None:
-    if waiter.done():  # its task was cancelled
-        return
-    if error is None:
-        waiter.set_result(None)
-    else:
-        waiter.set_exception(error)
+    def delete_records_before(self, offset: int) -> Coroutine[Any, Any, int]:
+        return self._upkeep.delete_records_before(offset)
+
+    def enforce_retention(self, now_ms: int) -> Coroutine[Any, Any, int]:
+        return self._upkeep.enforce_retention(now_ms)
+
+    def cleanable(self, now_ms: int) -> Cleanable | None:
+        return self._upkeep.cleanable(now_ms)
+
+    def compact(
+        self, now_ms: int, budget: CompactionBudget = UNLIMITED_BUDGET
+    ) -> Coroutine[Any, Any, CompactionResult | None]:
+        return self._upkeep.compact(now_ms, budget)
+
+    def confirm(self) -> Coroutine[Any, Any, None]:
+        return self._upkeep.confirm()
+
+    def release(self) -> Coroutine[Any, Any, None]:
+        return self._upkeep.release()
+
+    def expel(self, reason: str) -> Coroutine[Any, Any, None]:
+        """End the epoch for a newer owner; a commit in flight is waited for, as it may land."""
+        return self._upkeep.expel(reason)
+
+    # For the upkeep
+
+    @property
+    def is_open(self) -> bool:
+        return self._is_open
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether nothing can be written any more."""
+        return self._refusal is not None
+
+    def check_writable(self) -> None:
+        if self._refusal is not None:
+            raise self._refusal()
+
+    def fence(self, reason: str) -> None:
+        """Somebody else ended this epoch: the listener hears of it."""
+        self.refuse(reason)
+        if self._on_failed is not None:
+            self._on_failed(self._refused())
+
+    def refuse(self, reason: str) -> None:
+        """Write no more. A commit in flight may still succeed; what has not begun is dropped."""
+        text = f"{self._topic_partition}, epoch {self._epoch}: {reason}"
+        self._refusal = lambda: Fenced(text)
+        if not self._is_committing:
+            self._drop_unsynced(self._refusal)
+
+    def commit_in_flight(self) -> asyncio.Future[int] | None:
+        """The end of the commit that runs, if one does."""
+        return self._end_of_commit(self._begun) if self._is_committing else None
+
+    def close(self) -> None:
+        """Nothing is read any more either."""
+        self._is_open = False

@@ -8,7 +8,7 @@ the expected end; what is synced survives; damage is reported, never skipped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
@@ -160,7 +160,7 @@ class PartitionLog(Protocol):
         Raises Fenced, UnexpectedEndOffset, BatchTooLarge, AppendFailed.
         """
 
-    async def sync(self) -> int:
+    def sync(self) -> Awaitable[int]:
         """Make everything appended so far durable; returns `synced_offset`.
 
         Concurrent callers share one write and one fdatasync. Raises LogFull, AppendFailed, Fenced.

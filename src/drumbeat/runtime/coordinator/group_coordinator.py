@@ -17,6 +17,7 @@ from drumbeat.runtime.coordinator.counts import CoordinatorCounts
 from drumbeat.runtime.coordinator.event_log import EventLog
 from drumbeat.runtime.coordinator.loader import UnreadableLog, load
 from drumbeat.runtime.coordinator.refusals import refuse
+from drumbeat.runtime.coordinator.routing import ShardRouter
 from drumbeat.runtime.coordinator.shard import ACTIVE, Environment, Shard
 from drumbeat.runtime.coordinator.timers import Turns
 from drumbeat.runtime.entropy import new_member_uuid
@@ -47,7 +48,11 @@ class GroupCoordinator:
     def __init__(self, broker: "Broker", new_shard: NewShard = Shard) -> None:
         self._broker = broker
         self._new_shard = new_shard
-        self._shards: dict[int, Shard] = {}
+        self._router = ShardRouter(
+            broker.config.offsets_topic_num_partitions, self._submit_unserved
+        )
+        self.submit = self._router.submit  # without a step in between: every request asks
+        self._shards = self._router.shards
         self._loading: dict[int, asyncio.Task[None]] = {}
         self._new: set[int] = set()  # partitions that had no log when they were first asked for
         self._failed: set[int] = set()  # partitions that are given away, or cannot be read
@@ -55,13 +60,12 @@ class GroupCoordinator:
         self._is_stopped = False
         self._events = EventLog(self._open_events, broker.tasks)
         self.counts = CoordinatorCounts()
-        self.partition_count = broker.config.offsets_topic_num_partitions
 
     async def start(self) -> None:
         """Begin to load what there is; groups are served as their partitions become ready."""
         topic = self._broker.topics.get(CONSUMER_OFFSETS)
         if topic is not None:
-            self.partition_count = topic.partition_count
+            self._router.partition_count = topic.partition_count
             for existing in self._broker.storage.logs.partitions():
                 if existing.topic == CONSUMER_OFFSETS:
                     self._begin_load(existing.partition)
@@ -87,14 +91,9 @@ class GroupCoordinator:
     # -- requests --------------------------------------------------------------------------------
 
     def partition_for(self, group_id: str) -> int:
-        return partition_for(group_id, self.partition_count)
+        return partition_for(group_id, self._router.partition_count)
 
-    def submit(self, request: Request, body: Any, group_id: str) -> Any:
-        """Have the group's shard answer; a response or a Deferred."""
-        index = partition_for(group_id, self.partition_count)
-        shard = self._shards.get(index)
-        if shard is not None and shard.state is ACTIVE:
-            return shard.submit(request, body)
+    def _submit_unserved(self, request: Request, body: Any, index: int) -> Any:
         if self._is_stopped:
             return refuse(request, body, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if index in self._failed:

@@ -5,6 +5,7 @@ send whole requests.
 """
 
 import asyncio
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias, cast
@@ -24,9 +25,9 @@ from drumbeat.protocol.apis.fetch import (
 )
 from drumbeat.protocol.errors import ErrorCode
 from drumbeat.runtime.broker import Broker
+from drumbeat.runtime.handlers.opening import when_open
 from drumbeat.runtime.partition import Partition
 from drumbeat.runtime.requests import Deferred, Request
-from drumbeat.runtime.tasks import answer_of
 from drumbeat.runtime.topics import Topic
 
 IDS_SINCE = 13
@@ -50,7 +51,7 @@ def handle(broker: Broker, request: Request, body: FetchRequest) -> object:
     if body.session_id != NO_SESSION and body.session_epoch not in FULL_FETCH_EPOCHS:
         return FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
     if unopened := _unopened(broker, body):
-        return broker.tasks.defer(_open_then_fetch(broker, request, body, unopened))
+        return when_open(broker, unopened, partial(_fetch, broker, request, body))
     return _fetch(broker, request, body)
 
 
@@ -64,18 +65,6 @@ def _unopened(broker: Broker, body: FetchRequest) -> list[tuple[Topic, int]]:
         and broker.partitions.get(topic.name, asked.partition) is None
         and broker.partitions.failure(topic.name, asked.partition) is None
     ]
-
-
-async def _open_then_fetch(
-    broker: Broker, request: Request, body: FetchRequest, unopened: list[tuple[Topic, int]]
-) -> FetchResponse:
-    for topic, index in unopened:
-        await broker.open_partition(topic, index)
-    result = _fetch(broker, request, body)
-    if isinstance(result, FetchResponse):
-        return result
-    response: FetchResponse = await answer_of(result)
-    return response
 
 
 def _fetch(broker: Broker, request: Request, body: FetchRequest) -> FetchResponse | Deferred:

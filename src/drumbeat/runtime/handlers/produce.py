@@ -1,5 +1,6 @@
 """Produce: validate, append, answer once everything the request appended is synced."""
 
+from functools import partial
 from typing import NamedTuple
 
 from drumbeat.log.errors import BatchTooLarge, LogError
@@ -16,6 +17,7 @@ from drumbeat.protocol.errors import ErrorCode, ProtocolError
 from drumbeat.protocol.record_batch import BatchHeader
 from drumbeat.runtime.broker import Broker
 from drumbeat.runtime.entropy import uuid_text
+from drumbeat.runtime.handlers.opening import when_open
 from drumbeat.runtime.partition import Partition
 from drumbeat.runtime.record_validation import (
     RefusedBatch,
@@ -24,7 +26,6 @@ from drumbeat.runtime.record_validation import (
     validate,
 )
 from drumbeat.runtime.requests import NO_RESPONSE, Deferred, Request
-from drumbeat.runtime.tasks import answer_of
 from drumbeat.runtime.topic_names import NAME_LENGTH_MAX
 from drumbeat.runtime.topics import Topic
 
@@ -46,7 +47,7 @@ def handle(broker: Broker, request: Request, body: ProduceRequest) -> object:
     if _is_transactional(body):
         return _refuse_all(body, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     if unopened := _unopened(broker, body):
-        return broker.tasks.defer(_open_then_append(broker, request, body, unopened))
+        return when_open(broker, unopened, partial(_append_all, broker, request, body))
     return _append_all(broker, request, body)
 
 
@@ -65,17 +66,6 @@ def _unopened(broker: Broker, body: ProduceRequest) -> list[tuple[Topic, int]]:
         if 0 <= data.partition_index < topic.partition_count
         and broker.partitions.get(topic.name, data.partition_index) is None
     ]
-
-
-async def _open_then_append(
-    broker: Broker, request: Request, body: ProduceRequest, unopened: list[tuple[Topic, int]]
-) -> object:
-    for topic, index in unopened:
-        await broker.open_partition(topic, index)
-    result = _append_all(broker, request, body)
-    if not isinstance(result, Deferred):
-        return result
-    return await answer_of(result)
 
 
 def _append_all(broker: Broker, request: Request, body: ProduceRequest) -> object:
