@@ -35,6 +35,7 @@ COMPILED = (
     "log/segment.py",
     "log/segments.py",
     "log/sync_thread.py",
+    "log/writing.py",
     "protocol/codec_calls.py",
     "protocol/codecs/*.py",
     "protocol/frame.py",

@@ -7,15 +7,14 @@ import pytest
 
 from drumbeat.log.durability import describe_durability
 from drumbeat.log.files import (
-    IOV_MAX,
     Disk,
     SyncError,
     make_directory,
     read_exactly,
-    write_all,
     write_file,
     write_file_atomically,
 )
+from drumbeat.log.writing import IOV_MAX, write_all
 from log.helpers import FaultyDisk
 
 

@@ -9,10 +9,11 @@ from dataclasses import replace
 from typing import Final
 
 from drumbeat.log.commit import descriptor, write_indexes
-from drumbeat.log.files import Disk, sync_file, write_all
+from drumbeat.log.files import Disk, sync_file
 from drumbeat.log.growing import GrowingSegment
 from drumbeat.log.names import CLEANED_SUFFIX
 from drumbeat.log.port import NEVER_MS, LogBatch, LogSettings
+from drumbeat.log.writing import write_all
 
 WRITE_BYTES: Final = 1 << 20
 # Other partitions' commits wait for the same disk, so it is not given everything at once.

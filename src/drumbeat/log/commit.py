@@ -13,10 +13,10 @@ from drumbeat.log.files import (
     SyncError,
     sync_directory,
     sync_file,
-    write_all,
     write_file,
 )
 from drumbeat.log.growing import GrowingSegment, StagedWrite
+from drumbeat.log.writing import write_all
 
 # Above this, writing twice costs more than a sync of its own. On ext4 such a sync took as much CPU
 # as writing another 400 KB, and as much time as 600 KB; a disk may be slower at writing than ours.

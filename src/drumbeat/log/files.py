@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Final
 
+from drumbeat.log.writing import write_all
+
 DIRECTORY_MODE: Final = 0o700
 FILE_MODE: Final = 0o600
 
 # EFBIG is what a process meets at its own file size limit: no more space for it, as with a quota.
 FULL_ERRNOS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-
-IOV_MAX: Final = os.sysconf("SC_IOV_MAX")
 
 
 class SyncError(OSError):
@@ -60,33 +60,6 @@ def sync_file(disk: Disk, fd: int) -> None:
         disk.sync(fd)
     except OSError as error:
         raise SyncError(error.errno, f"sync failed: {error.strerror}") from error
-
-
-def write_all(disk: Disk, fd: int, buffers: Sequence[bytes | memoryview], position: int) -> None:
-    """Write every byte, however few the system takes at a time."""
-    if len(buffers) == 1 and disk.write(fd, buffers, position) == len(buffers[0]):
-        return  # as nearly always
-    for first in range(0, len(buffers), IOV_MAX):
-        position = _write_group(disk, fd, buffers[first : first + IOV_MAX], position)
-
-
-def _write_group(disk: Disk, fd: int, group: Sequence[bytes | memoryview], position: int) -> int:
-    left = sum(map(len, group))
-    while left:
-        written = disk.write(fd, group, position)
-        position += written
-        left -= written
-        if left:
-            group = _unwritten(group, written)
-    return position
-
-
-def _unwritten(buffers: Sequence[bytes | memoryview], written: int) -> list[bytes | memoryview]:
-    for index, buffer in enumerate(buffers):
-        if written < len(buffer):
-            return [memoryview(buffer)[written:], *buffers[index + 1 :]]
-        written -= len(buffer)
-    return []
 
 
 def write_file(disk: Disk, path: str, data: bytes) -> None:

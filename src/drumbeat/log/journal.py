@@ -25,8 +25,8 @@ from drumbeat.log.files import (
     read_exactly,
     sync_directory,
     sync_file,
-    write_all,
 )
+from drumbeat.log.writing import write_all
 from drumbeat.protocol.crc import crc32c
 
 FILE: Final = ".drumbeat-journal"

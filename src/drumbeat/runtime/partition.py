@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable
 from itertools import chain
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from drumbeat.log.port import PartitionLog
 from drumbeat.protocol.errors import ErrorCode
@@ -14,6 +14,8 @@ from drumbeat.runtime.record_validation import RefusedBatch, ValidBatch
 from drumbeat.runtime.topics import INTERNAL_TOPICS
 
 Synced = Callable[[Exception | None], None]  # called with what went wrong, or None
+
+_new: Final = tuple.__new__  # every batch makes one, and a NamedTuple's constructor takes longer
 
 
 class AppendedBatch(NamedTuple):
@@ -88,7 +90,8 @@ class Partition:
                 )
         base_offset = self.log.append(batch.data, expected=self.log.end_offset)
         self.producers.remember(header, base_offset)
-        return AppendedBatch(base_offset, self.log.end_offset, batch.log_append_time_ms)
+        appended = (base_offset, self.log.end_offset, batch.log_append_time_ms)
+        return _new(AppendedBatch, appended)
 
     def when_synced(self, offset: int, tell: Synced) -> None:
         """Call `tell` once everything below `offset` is durable, or cannot become so."""

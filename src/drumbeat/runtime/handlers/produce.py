@@ -1,12 +1,10 @@
 """Produce: validate, append, answer once everything the request appended is synced."""
 
-from functools import partial
-from typing import NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from drumbeat.log.errors import BatchTooLarge, LogError
 from drumbeat.protocol.apis.produce import (
     BatchIndexAndErrorMessage,
-    PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
@@ -34,6 +32,9 @@ IDS_SINCE = 13
 WITHOUT_LOG_START = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.CORRUPT_MESSAGE)
 ADMIN_CLIENT_ID = "__admin_client"  # Kafka lets this client id alone write internal topics
 
+_Target: TypeAlias = tuple[Topic | None, int, Partition | None]  # None: unknown, or not open
+_new: Final = tuple.__new__  # a NamedTuple's constructor takes longer
+
 
 class Appended(NamedTuple):
     """One partition's answer, and what has to be synced before it is true."""
@@ -46,9 +47,12 @@ class Appended(NamedTuple):
 def handle(broker: Broker, request: Request, body: ProduceRequest) -> object:
     if _is_transactional(body):
         return _refuse_all(body, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    if unopened := _unopened(broker, body):
-        return when_open(broker, unopened, partial(_append_all, broker, request, body))
-    return _append_all(broker, request, body)
+    targets = _targets(broker, body)
+    if unopened := _unopened(targets):
+        return when_open(
+            broker, unopened, lambda: _append_all(broker, request, body, _targets(broker, body))
+        )
+    return _append_all(broker, request, body, targets)
 
 
 def _is_transactional(body: ProduceRequest) -> bool:
@@ -57,36 +61,47 @@ def _is_transactional(body: ProduceRequest) -> bool:
     )
 
 
-def _unopened(broker: Broker, body: ProduceRequest) -> list[tuple[Topic, int]]:
+def _targets(broker: Broker, body: ProduceRequest) -> list[list[_Target]]:
+    return [_targets_of(broker, asked) for asked in body.topic_data]
+
+
+def _targets_of(broker: Broker, asked: TopicProduceData) -> list[_Target]:
+    topic = broker.find_topic(asked.name, asked.topic_id)
+    if topic is None:
+        return [(None, data.partition_index, None) for data in asked.partition_data]
+    get, name = broker.partitions.get, topic.name
+    return [(topic, index, get(name, index)) for index, _ in asked.partition_data]
+
+
+def _unopened(targets: list[list[_Target]]) -> list[tuple[Topic, int]]:
     return [
-        (topic, data.partition_index)
-        for asked in body.topic_data
-        if (topic := broker.find_topic(asked.name, asked.topic_id)) is not None
-        for data in asked.partition_data
-        if 0 <= data.partition_index < topic.partition_count
-        and broker.partitions.get(topic.name, data.partition_index) is None
+        (topic, index)
+        for of_topic in targets
+        for topic, index, partition in of_topic
+        if partition is None and topic is not None and 0 <= index < topic.partition_count
     ]
 
 
-def _append_all(broker: Broker, request: Request, body: ProduceRequest) -> object:
+def _append_all(
+    broker: Broker, request: Request, body: ProduceRequest, targets: list[list[_Target]]
+) -> object:
+    acks, now_ms = body.acks, broker.clock.now_ms()
     appended = [
-        [_append(broker, request, topic, data, body.acks) for data in topic.partition_data]
-        for topic in body.topic_data
+        [
+            _append(request, target, data.records, acks, now_ms)
+            for target, data in zip(of_topic, asked.partition_data, strict=True)
+        ]
+        for of_topic, asked in zip(targets, body.topic_data, strict=True)
     ]
-    if body.acks == NO_ACKS:
+    if acks == NO_ACKS:
         return _without_response(body, appended)
     return _Answer(body, appended).when_synced()
 
 
 def _append(
-    broker: Broker,
-    request: Request,
-    asked: TopicProduceData,
-    data: PartitionProduceData,
-    acks: int,
+    request: Request, target: _Target, records: bytes | None, acks: int, now_ms: int
 ) -> Appended:
-    index, records = data
-    topic = broker.find_topic(asked.name, asked.topic_id)
+    topic, index, partition = target
     if topic is None:
         return _refused(index, _unknown(request))
     if not 0 <= index < topic.partition_count:
@@ -99,10 +114,9 @@ def _append(
         return _refused(index, ErrorCode.INVALID_REQUIRED_ACKS)
     if topic.is_internal and request.client_id != ADMIN_CLIENT_ID:
         return _refused(index, ErrorCode.INVALID_TOPIC_EXCEPTION)
-    partition = broker.partitions.get(topic.name, index)
     if partition is None:
         return _refused(index, ErrorCode.KAFKA_STORAGE_ERROR)
-    return _append_to(partition, index, records or b"", header, broker.clock.now_ms())
+    return _append_to(partition, index, records or b"", header, now_ms)
 
 
 def _append_to(
@@ -122,7 +136,7 @@ def _append_to(
         log_append_time_ms=appended.log_append_time_ms,
         log_start_offset=partition.log.start_offset,
     )
-    return Appended(response, partition, appended.end_offset)
+    return _new(Appended, (response, partition, appended.end_offset))
 
 
 def _unknown(request: Request) -> ErrorCode:
