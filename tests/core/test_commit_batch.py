@@ -14,7 +14,7 @@ from drumbeat.core.records import (
     OffsetCommitTombstone,
 )
 from drumbeat.protocol.compression import Codec
-from drumbeat.protocol.records import BatchOptions, encode_batch
+from drumbeat.protocol.records import BatchOptions, Envelope, encode_batch
 from drumbeat.protocol.schema import NULL_UUID
 
 TOPIC_ID = bytes(range(16))
@@ -55,12 +55,13 @@ def the_long_way(facts, options, base_offset, timestamp):
 @example([COMMIT._replace(partition=n) for n in range(300)], Codec.NONE, 0, 0)
 def test_both_ways_lead_to_the_same_bytes(facts, codec, base_offset, timestamp):
     options = BatchOptions(codec=codec, base_sequence=0, partition_leader_epoch=3)
-    arguments = (facts, options, base_offset, timestamp)
-    assert encode_facts(*arguments) == the_long_way(*arguments)
+    encoded = encode_facts(facts, Envelope(options), base_offset, timestamp)
+    assert encoded == the_long_way(facts, options, base_offset, timestamp)
 
 
 @pytest.mark.parametrize("metadata_bytes", [0, 1, 21, 22, 63, 64, 127, 128])
 def test_metadata_of_every_size(metadata_bytes):
     facts = [COMMIT, COMMIT._replace(metadata="m" * metadata_bytes), COMMIT]
-    arguments = (facts, BatchOptions(), 10, 20)
-    assert encode_facts(*arguments) == the_long_way(*arguments)
+    options = BatchOptions()
+    encoded = encode_facts(facts, Envelope(options), 10, 20)
+    assert encoded == the_long_way(facts, options, 10, 20)

@@ -29,8 +29,13 @@ def test_every_group_api_has_a_handler_of_its_name():
 
 
 def outcome_of(group: Clients, request: object, version: int) -> Outcome:
-    context = group.coordinator.context()._replace(api_version=version, new_id="new")
+    context = group.coordinator.context(api_version=version, new_id="new")
     return decide(group.coordinator.view, context, request)
+
+
+def contents(outcome: Outcome) -> tuple[object, ...]:
+    replies = [(reply.request_id, reply.response) for reply in outcome.replies]
+    return outcome.records, replies, outcome.effects, outcome.events, outcome.settle
 
 
 @pytest.mark.parametrize("count", [2, 200])
@@ -71,7 +76,8 @@ def test_decisions_do_not_write():
         (join_request(member_id=leader), 9),
         (HeartbeatRequest("g", 2, leader), 4),
     ):
-        assert outcome_of(group, request, version) == outcome_of(group, request, version)
+        first, second = (outcome_of(group, request, version) for _ in range(2))
+        assert contents(first) == contents(second)
     assert group.state == "Stable"
 
 

@@ -59,7 +59,7 @@ class IgnoresHeartbeats(WatchedShard):
     def _carry_out(self, context: Context, outcome: Outcome) -> None:
         if context.request_id and self._is_heartbeat:
             kept = tuple(e for e in outcome.effects if not isinstance(e, SetDeadline))
-            outcome = outcome._replace(effects=kept)
+            outcome = outcome.with_effects(kept)
         super()._carry_out(context, outcome)
 
 

@@ -112,7 +112,7 @@ class Coordinator:
         version = api.versions[-1] if version is None else version
         call = Call(api, version, next(self._request_ids))
         self.calls[call.request_id] = call
-        context = self._context(
+        context = self.context(
             request_id=call.request_id,
             api_version=version,
             client_id=client_id,
@@ -135,7 +135,7 @@ class Coordinator:
                 break
             at_ms, key = min(due)
             self.now_ms = max(self.now_ms, at_ms)
-            context = self._context()
+            context = self.context()
             self._carry_out(context, expire(self.view, context, key))
         self.now_ms = end_ms
 
@@ -145,24 +145,21 @@ class Coordinator:
         self.calls = {i: call for i, call in self.calls.items() if not call.is_parked}
         self.state, self.session = replayed(self.log), Session()
         self.view = view_of(self.state, self.session)
-        context = self._context()
+        context = self.context()
         for outcome in on_loaded(self.view, context):
             self._carry_out(context, outcome)
 
     def unload(self) -> None:
-        context = self._context()
+        context = self.context()
         self._carry_out(context, on_unloaded(self.view, context))
 
     def carry_out(self, outcome: Outcome) -> None:
         """An outcome of a job, such as the sweep."""
-        self._carry_out(self._context(), outcome)
+        self._carry_out(self.context(), outcome)
 
     # -- the shell's part -------------------------------------------------------------------------
 
-    def context(self) -> Context:
-        return self._context()
-
-    def _context(self, **facts: Any) -> Context:
+    def context(self, **facts: Any) -> Context:
         return Context(self.now_ms, self.config, self.topics, **facts)
 
     def _carry_out(self, context: Context, outcome: Outcome) -> None:

@@ -22,7 +22,7 @@ def expire(view: View, context: Context, key: DeadlineKey) -> Outcome:
     """The deadline is gone afterwards, unless the outcome sets it anew."""
     group = view.live_groups.get(key.group_id)
     outcome = NOTHING if group is None else _EXPIRIES[key.kind](context, group, key)
-    return outcome._replace(effects=(ClearDeadline(key), *outcome.effects))
+    return outcome.with_effects((ClearDeadline(key), *outcome.effects))
 
 
 def _expire_session(context: Context, group: ClassicGroupView, key: DeadlineKey) -> Outcome:

@@ -21,39 +21,40 @@ from drumbeat.protocol.compiler import Encoder, decoder, encoder
 from drumbeat.protocol.errors import ProtocolError
 from drumbeat.protocol.schema import NULL_UUID
 
-VERSIONS = range(5)
-LEGACY_VERSIONS = range(1)  # of values under a legacy key
-FLEXIBLE_VERSION = 4
-_EXPLICIT_EXPIRY_VERSION = 1
+VERSIONS: Final = range(5)
+LEGACY_VERSIONS: Final = range(1)  # of values under a legacy key
+FLEXIBLE_VERSION: Final = 4
+_EXPLICIT_EXPIRY_VERSION: Final = 1
 
-PARTITION_BYTES = 4  # at the end of a key
+PARTITION_BYTES: Final = 4  # at the end of a key
 
-STRING_BYTES_MAX = 32_767  # the length of a string is an int16, in keys and in old values
+STRING_BYTES_MAX: Final = 32_767  # the length of a string is an int16, in keys and in old values
 
 # Groups commit the same partitions over and over, so keys are remembered, both ways: 65,536 at
 # most and none above 512 bytes, or long group ids could take all memory.
-KEYS_CACHED = 65_536
-KEY_CACHED_BYTES_MAX = 512
+KEYS_CACHED: Final = 65_536
+KEY_CACHED_BYTES_MAX: Final = 512
 
 _VERSION: Final = struct.Struct(">h")
 _INT16: Final = struct.Struct(">h")
-_PARTITION = struct.Struct(">i")
+_PARTITION: Final = struct.Struct(">i")
 
 # Version 4 as it nearly always is: a length of one byte, the metadata, and the topic id as the
 # only tagged field. One layout per length; 0, which is null, has none that any value fits.
 V4_LAYOUT = "hqiB{}sq3s16s"  # to be filled with the bytes of metadata
-_V4_LENGTH_AT = 14
-_V4_LENGTH_MAX = 127  # the length counts one more than the bytes of metadata
+_V4_LENGTH_AT: Final = 14
+_V4_LENGTH_MAX: Final = 127  # the length counts one more than the bytes of metadata
 _V4_LAYOUTS = (
     struct.Struct(""),
     *(struct.Struct(">" + V4_LAYOUT.format(size)) for size in range(_V4_LENGTH_MAX)),
 )
-TOPIC_ID_TAG = b"\x01\x00\x10"  # one tagged field: tag 0 of 16 bytes
+TOPIC_ID_TAG: Final = b"\x01\x00\x10"  # one tagged field: tag 0 of 16 bytes
 
 # Bound once, because finding the method takes half as long as calling it.
 _PACK_V4: Final = tuple(layout.pack for layout in _V4_LAYOUTS)
 _UNPACK_V4: Final = tuple(layout.unpack for layout in _V4_LAYOUTS)
-_pack_partition, _unpack_partition = _PARTITION.pack, _PARTITION.unpack_from
+_pack_partition: Final = _PARTITION.pack
+_unpack_partition: Final = _PARTITION.unpack_from
 
 _KEY_PREFIX: Final = _VERSION.pack(RecordType.OFFSET_COMMIT)
 _new: Final = tuple.__new__

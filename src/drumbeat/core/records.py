@@ -7,14 +7,14 @@ applies them to the state.
 """
 
 from enum import IntEnum
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from drumbeat.protocol.schema import NULL_UUID
 
-NO_EXPIRE_TIMESTAMP = -1  # the offset expires by the broker's retention
-NO_LEADER_EPOCH = -1
-NO_STATE_TIMESTAMP = -1  # records written before KIP-211 do not say when the group changed
-NO_REBALANCE_TIMEOUT = -1  # a rebalance waits as long as the session lasts
+NO_EXPIRE_TIMESTAMP: Final = -1  # the offset expires by the broker's retention
+NO_LEADER_EPOCH: Final = -1
+NO_STATE_TIMESTAMP: Final = -1  # records written before KIP-211 do not say when the group changed
+NO_REBALANCE_TIMEOUT: Final = -1  # a rebalance waits as long as the session lasts
 
 
 class RecordType(IntEnum):

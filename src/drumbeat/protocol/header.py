@@ -5,30 +5,37 @@ int16 length even in v2, so that any broker can read it. Response header v1 adds
 """
 
 import struct
-from typing import Final, NamedTuple
+from typing import Final
 
 from drumbeat.protocol.errors import ProtocolError
 from drumbeat.protocol.reading import read_tags
 
-_new: Final = tuple.__new__  # every request comes by here
+# Every request comes by here, and finding a method takes half as long as calling it.
 _request: Final = struct.Struct(">hhih")
+_unpack_request: Final = _request.unpack_from
+_REQUEST_BYTES: Final = 10
 _int32: Final = struct.Struct(">i")
 
 
-class RequestHeader(NamedTuple):
-    api_key: int
-    api_version: int
-    correlation_id: int
-    client_id: str | None
+class RequestHeader:
+    __slots__ = ("api_key", "api_version", "client_id", "correlation_id")
+
+    def __init__(
+        self, api_key: int, api_version: int, correlation_id: int, client_id: str | None
+    ) -> None:
+        self.api_key: Final = api_key
+        self.api_version: Final = api_version
+        self.correlation_id: Final = correlation_id
+        self.client_id: Final = client_id
 
 
 def read_request_header(frame: bytes) -> tuple[RequestHeader, int]:
     """The header and where its client id ends; flexible versions go on with `skip_tags`."""
-    try:
-        api_key, api_version, correlation_id, size = _request.unpack_from(frame)
-    except struct.error:
-        raise ProtocolError(f"request of {len(frame)} bytes is shorter than its header") from None
-    position = _request.size
+    if len(frame) < _REQUEST_BYTES:
+        raise ProtocolError(f"request of {len(frame)} bytes is shorter than its header")
+    fields: tuple[int, int, int, int] = _unpack_request(frame)
+    api_key, api_version, correlation_id, size = fields
+    position = _REQUEST_BYTES
     if size < 0:
         return RequestHeader(api_key, api_version, correlation_id, None), position
     stop = position + size
@@ -38,7 +45,7 @@ def read_request_header(frame: bytes) -> tuple[RequestHeader, int]:
         client_id = frame[position:stop].decode()
     except UnicodeDecodeError:
         raise ProtocolError("client id is not UTF-8") from None
-    return _new(RequestHeader, (api_key, api_version, correlation_id, client_id)), stop
+    return RequestHeader(api_key, api_version, correlation_id, client_id), stop
 
 
 def skip_tags(frame: bytes, position: int) -> int:

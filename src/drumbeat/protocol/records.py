@@ -32,8 +32,11 @@ _INT32_MAX: Final = 2**31 - 1
 _NO_CODEC: Final = Codec.NONE  # an enum's member takes longer to find than to compare
 _TIMESTAMP = itemgetter(1)
 
-_PREFIX: Final = struct.Struct(">qiibI")  # what the checksum leaves out, and the checksum
-_CHECKED: Final = struct.Struct(">hiqqqhii")  # attributes to record count
+# Bound once, because finding the method takes half as long as calling it.
+_pack_prefix: Final = struct.Struct(">qiibI").pack  # what the checksum leaves out, and the checksum
+_pack_checked: Final = struct.Struct(">hiqq14si").pack  # attributes to record count
+_pack_producer: Final = struct.Struct(">qhi").pack  # of these: id, epoch and sequence
+_crc32c: Final = crc32c
 _CONTROL_KEY = struct.Struct(">hh")  # version, type
 _END_TXN_MARKER = struct.Struct(">hi")  # version, coordinator epoch
 
@@ -71,6 +74,44 @@ class BatchOptions(NamedTuple):
             | TRANSACTIONAL_FLAG * is_transactional
             | CONTROL_FLAG * is_control
         )
+
+
+class Envelope:
+    """The header of batches with the same options, prepared for who makes many of them."""
+
+    __slots__ = ("_attributes", "_leader_epoch", "_producer", "options")
+
+    def __init__(self, options: BatchOptions) -> None:
+        self.options = options
+        self._attributes = options.attributes
+        self._leader_epoch = options.partition_leader_epoch
+        self._producer: bytes = _pack_producer(
+            options.producer_id, options.producer_epoch, options.base_sequence
+        )
+
+    def enclose(
+        self,
+        section: bytes,
+        base_offset: int,
+        last_offset_delta: int,
+        base_timestamp: int,
+        max_timestamp: int,
+        count: int,
+    ) -> bytes:
+        """The batch of a section of `count` records."""
+        options = self.options
+        if options.codec is not _NO_CODEC:
+            section = compress(options.codec, section, options.compression_level)
+        # fmt: off
+        checked: bytes = _pack_checked(
+            self._attributes, last_offset_delta, base_timestamp, max_timestamp,
+            self._producer, count,
+        )
+        # fmt: on
+        size = HEADER_BYTES - LOG_OVERHEAD + len(section)
+        crc = _crc32c(section, _crc32c(checked))
+        prefix: bytes = _pack_prefix(base_offset, size, self._leader_epoch, MAGIC, crc)
+        return b"".join((prefix, checked, section))
 
 
 class ControlRecordType(IntEnum):
@@ -122,45 +163,10 @@ def encode_batch(records: Sequence[Row], options: BatchOptions = PLAIN) -> bytes
     if last_offset_delta > _INT32_MAX:
         raise ValueError(f"offsets of a batch span {last_offset_delta}; limit is {_INT32_MAX}")
     section = encode_rows(records, base_offset, base_timestamp)
-    timestamps = (base_timestamp, max(map(_TIMESTAMP, records)))
-    return _enclose(section, options, base_offset, last_offset_delta, timestamps, len(records))
-
-
-def enclose(
-    section: bytes, options: BatchOptions, base_offset: int, timestamp: int, count: int
-) -> bytes:
-    """The batch of a section of `count` records at consecutive offsets, all of one timestamp."""
-    timestamps = (timestamp, timestamp)
-    return _enclose(section, options, base_offset, count - 1, timestamps, count)
-
-
-def _enclose(
-    section: bytes,
-    options: BatchOptions,
-    base_offset: int,
-    last_offset_delta: int,
-    timestamps: tuple[int, int],  # the first and the largest
-    count: int,
-) -> bytes:
-    if options.codec is not _NO_CODEC:
-        section = compress(options.codec, section, options.compression_level)
-    checked = _CHECKED.pack(
-        options.attributes,
-        last_offset_delta,
-        *timestamps,
-        options.producer_id,
-        options.producer_epoch,
-        options.base_sequence,
-        count,
+    max_timestamp = max(map(_TIMESTAMP, records))
+    return Envelope(options).enclose(
+        section, base_offset, last_offset_delta, base_timestamp, max_timestamp, len(records)
     )
-    prefix = _PREFIX.pack(
-        base_offset,
-        HEADER_BYTES - LOG_OVERHEAD + len(section),
-        options.partition_leader_epoch,
-        MAGIC,
-        crc32c(section, crc32c(checked)),
-    )
-    return b"".join((prefix, checked, section))
 
 
 def encode_control_batch(

@@ -7,10 +7,10 @@ that a node pays only for the versions its clients speak.
 import inspect
 import struct
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from drumbeat.protocol.api import API_VERSIONS_KEY
-from drumbeat.protocol.apis import APIS
+from drumbeat.protocol.apis import APIS, heartbeat, offset_commit
 from drumbeat.protocol.apis.api_versions import API as API_VERSIONS
 from drumbeat.protocol.compiler import Decoder, ResponseEncoder, load_codecs
 from drumbeat.protocol.errors import ProtocolError
@@ -23,27 +23,53 @@ Handler = Callable[..., Any]  # (broker, request, body) -> response | Deferred |
 
 _FRAME_START: Final = struct.Struct(">ii")  # length, correlation id
 _FLEXIBLE_FRAME_START: Final = struct.Struct(">iix")  # ... and no tagged fields
+_LENGTH_BYTES: Final = 4
 
-_new: Final = (
-    tuple.__new__
-)  # every request comes by here, and a NamedTuple's constructor takes longer
-
-
-class Endpoint(NamedTuple):
-    handler: Handler
-    is_async: bool
-    decode: Decoder
-    encode: ResponseEncoder
-    has_request_tags: bool
-    start: struct.Struct
+# Members hear the same over and over: that all went well with the same few partitions.
+REPEATED: Final = frozenset({heartbeat.API.key, offset_commit.API.key})
+REMEMBERED_MAX: Final = 1024  # responses of one version of one API
+REMEMBERED_BYTES_MAX: Final = 1024
 
 
-class Answer(NamedTuple):
+class Endpoint:
+    __slots__ = (
+        "decode",
+        "encode",
+        "handler",
+        "has_request_tags",
+        "header_bytes",
+        "is_async",
+        "pack_start",
+    )
+
+    def __init__(
+        self,
+        *,
+        handler: Handler,
+        decode: Decoder,
+        encode: ResponseEncoder,
+        has_request_tags: bool = False,
+        has_response_tags: bool = False,
+    ) -> None:
+        self.handler = handler
+        self.is_async = inspect.iscoroutinefunction(handler)
+        self.decode = decode
+        self.encode = encode
+        self.has_request_tags = has_request_tags
+        start = _FLEXIBLE_FRAME_START if has_response_tags else _FRAME_START
+        self.pack_start = start.pack  # bound once: finding it takes half as long as calling it
+        self.header_bytes = start.size - _LENGTH_BYTES
+
+
+class Answer:
     """An answer still to come."""
 
-    deferred: Deferred
-    endpoint: Endpoint
-    correlation_id: int
+    __slots__ = ("correlation_id", "deferred", "endpoint")
+
+    def __init__(self, deferred: Deferred, endpoint: Endpoint, correlation_id: int) -> None:
+        self.deferred = deferred
+        self.endpoint = endpoint
+        self.correlation_id = correlation_id
 
 
 class Dispatcher:
@@ -57,23 +83,22 @@ class Dispatcher:
     def dispatch(self, frame: bytes, client_host: str) -> bytes | Pieces | Answer | None:
         """The response frame, or an Answer to wait for, or None where no response is due."""
         header, position = read_request_header(frame)
-        api_key, api_version, correlation_id, client_id = header
+        api_key, api_version = header.api_key, header.api_version
         endpoint = self._endpoints.get((api_key, api_version))
         if endpoint is None:
             endpoint = self._make_endpoint(api_key, api_version)
-        handler, is_async, decode, _, has_request_tags, _ = endpoint
-        if has_request_tags:
+        if endpoint.has_request_tags:
             position = skip_tags(frame, position)
-        body = decode(frame, position)
-        request = _new(Request, (api_key, api_version, client_id, client_host))
-        result = handler(self._broker, request, body)
-        if is_async:
+        body = endpoint.decode(frame, position)
+        request = Request(api_key, api_version, header.client_id, client_host)
+        result = endpoint.handler(self._broker, request, body)
+        if endpoint.is_async:
             result = self._tasks.defer(result)
         if isinstance(result, Deferred):
-            return _new(Answer, (result, endpoint, correlation_id))
+            return Answer(result, endpoint, header.correlation_id)
         if result is NO_RESPONSE:
             return None
-        return response_frame(endpoint, correlation_id, result)
+        return response_frame(endpoint, header.correlation_id, result)
 
     def replace_handler(self, api_key: int, handler: Handler) -> None:
         """Have `handler` answer this API from the next request on."""
@@ -94,14 +119,13 @@ class Dispatcher:
             return self._api_versions_fallback(handler, api_version)
         endpoint = Endpoint(
             handler=handler,
-            is_async=inspect.iscoroutinefunction(handler),
             decode=api.decode_request(api_version),
             encode=api.encode_response(api_version),
             has_request_tags=api.is_flexible(api_version),
-            start=_FLEXIBLE_FRAME_START
-            if api.response_header_version(api_version)
-            else _FRAME_START,
+            has_response_tags=bool(api.response_header_version(api_version)),
         )
+        if api_key in REPEATED:
+            endpoint.encode = _remembering(endpoint.encode)
         self._endpoints[api_key, api_version] = endpoint
         return endpoint
 
@@ -111,15 +135,29 @@ class Dispatcher:
         # table: the version is the client's to choose.
         return Endpoint(
             handler=handler,
-            is_async=False,
             decode=lambda _frame, _position: API_VERSIONS.request(),
             encode=API_VERSIONS.encode_response(0),
-            has_request_tags=False,
-            start=_FRAME_START,
         )
 
 
 def response_frame(endpoint: Endpoint, correlation_id: int, response: Any) -> bytes | Pieces:
     body = endpoint.encode(response)
-    start = endpoint.start
-    return start.pack(start.size - 4 + len(body), correlation_id) + body
+    start: bytes = endpoint.pack_start(endpoint.header_bytes + len(body), correlation_id)
+    return start + body
+
+
+def _remembering(encode: ResponseEncoder) -> ResponseEncoder:
+    """`encode` that knows what it made of the last responses, as long as they are small."""
+    bodies: dict[Any, bytes | Pieces] = {}
+
+    def encode_or_remember(response: Any) -> bytes | Pieces:
+        body = bodies.get(response)
+        if body is None:
+            body = encode(response)
+            if len(body) <= REMEMBERED_BYTES_MAX:
+                if len(bodies) >= REMEMBERED_MAX:
+                    bodies.clear()
+                bodies[response] = body
+        return body
+
+    return encode_or_remember

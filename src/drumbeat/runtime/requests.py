@@ -5,16 +5,21 @@ A handler returns its response; or a `Deferred` that it resolves later; or `NO_R
 """
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 
-class Request(NamedTuple):
+class Request:
     """One decoded request, without its body."""
 
-    api_key: int
-    api_version: int
-    client_id: str | None
-    client_host: str  # in Java's form: /10.0.0.1
+    __slots__ = ("api_key", "api_version", "client_host", "client_id")
+
+    def __init__(
+        self, api_key: int, api_version: int, client_id: str | None, client_host: str
+    ) -> None:
+        self.api_key: Final = api_key
+        self.api_version: Final = api_version
+        self.client_id: Final = client_id
+        self.client_host: Final = client_host  # in Java's form: /10.0.0.1
 
 
 Listener = Callable[[Any, Exception | None], None]
@@ -35,17 +40,15 @@ class Deferred:
     Kafka, where a connection has one request in progress.
     """
 
-    __slots__ = ("_listener", "_result", "mutes", "on_abandoned")
+    __slots__ = ("_listener", "_problem", "_response", "is_settled", "mutes", "on_abandoned")
 
     def __init__(self, mutes: bool) -> None:
         self.mutes = mutes
         self.on_abandoned: Callable[[], None] | None = None  # called if the client goes away
-        self._result: tuple[Any, Exception | None] | None = None
+        self.is_settled = False
+        self._response: Any = None
+        self._problem: Exception | None = None
         self._listener: Listener | None = None
-
-    @property
-    def is_settled(self) -> bool:
-        return self._result is not None
 
     def resolve(self, response: Any) -> None:
         self._settle(response, None)
@@ -55,19 +58,20 @@ class Deferred:
         self._settle(None, problem)
 
     def when_settled(self, listener: Listener) -> None:
-        if self._result is None:
-            self._listener = listener
+        if self.is_settled:
+            listener(self._response, self._problem)
         else:
-            listener(*self._result)
+            self._listener = listener
 
     def abandon(self) -> None:
         self._listener = None
-        if self.on_abandoned is not None and self._result is None:
+        if self.on_abandoned is not None and not self.is_settled:
             self.on_abandoned()
 
     def _settle(self, response: Any, problem: Exception | None) -> None:
-        assert self._result is None, "settled twice"
-        self._result = (response, problem)
+        assert not self.is_settled, "settled twice"
+        self.is_settled = True
+        self._response, self._problem = response, problem
         # Whoever listens holds us in turn: without this, only the collector could free the pair.
         listener, self._listener = self._listener, None
         if listener is not None:

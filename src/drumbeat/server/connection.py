@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from drumbeat.protocol.errors import ProtocolError
 from drumbeat.protocol.frame import FrameDecoder
@@ -25,16 +25,18 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-TURN_MS_MAX = 5  # then the other connections have their requests handled
-LARGE_ANSWER_BYTES = 64 * 1024  # leaves at once: the peer may not read it, and more would pile up
-PEER_MS_MAX = 30_000  # to finish a frame that was begun, or to read the last answers
+TURN_MS_MAX: Final = 5  # then the other connections have their requests handled
+LARGE_ANSWER_BYTES: Final = (
+    64 * 1024
+)  # leaves at once: the peer may not read it, and more would pile up
+PEER_MS_MAX: Final = 30_000  # to finish a frame that was begun, or to read the last answers
 
 
 class Connection(asyncio.BufferedProtocol):
     def __init__(self, listener: "Listener", dispatcher: Dispatcher, frame_bytes_max: int) -> None:
         self._listener = listener
         self._now_ms = listener.now_ms
-        self._dispatch = dispatcher.dispatch
+        self._dispatcher = dispatcher
         self._receive_buffer = listener.receive_buffer
         self._decoder = FrameDecoder(frame_bytes_max)
         self._frames: deque[bytes] = deque()  # received, not yet handled
@@ -137,11 +139,10 @@ class Connection(asyncio.BufferedProtocol):
         return bool(answers.slots) and answers.blocks_next()
 
     def _handle(self, frame: bytes) -> None:
-        result = self._dispatch(frame, self._java_host)
+        result = self._dispatcher.dispatch(frame, self._java_host)
         if isinstance(result, Answer):
-            deferred = result.deferred
-            slot = self._answers.reserve(deferred, len(frame))
-            deferred.when_settled(partial(self._answered, slot, result))
+            slot = self._answers.reserve(result.deferred, len(frame))
+            result.deferred.when_settled(_Delivery(self, slot, result))
         elif result is not None:
             self._answers.add(result)
             if len(result) >= LARGE_ANSWER_BYTES:
@@ -149,7 +150,7 @@ class Connection(asyncio.BufferedProtocol):
 
     # -- answers ---------------------------------------------------------------------------------
 
-    def _answered(
+    def answered(
         self, slot: Slot, answer: Answer, response: Any, problem: Exception | None
     ) -> None:
         if self._is_closing:
@@ -262,3 +263,17 @@ class Connection(asyncio.BufferedProtocol):
 
     def __str__(self) -> str:
         return self._name
+
+
+class _Delivery:
+    """Brings an answer to its slot, once it is there."""
+
+    __slots__ = ("_answer", "_connection", "_slot")
+
+    def __init__(self, connection: Connection, slot: Slot, answer: Answer) -> None:
+        self._connection = connection
+        self._slot = slot
+        self._answer = answer
+
+    def __call__(self, response: Any, problem: Exception | None) -> None:
+        self._connection.answered(self._slot, self._answer, response, problem)

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from drumbeat.protocol.api import Api
 from drumbeat.protocol.apis import metadata, produce
 from drumbeat.protocol.errors import ErrorCode, ProtocolError
-from drumbeat.runtime.requests import NO_RESPONSE, Deferred
+from drumbeat.runtime.requests import NO_RESPONSE, Deferred, Request
 from drumbeat.testing.error_answers import error_answer
 from drumbeat.testing.watchers import Call, Target, Watcher
 
@@ -58,8 +58,10 @@ def _metadata_error(call: Call, error_code: ErrorCode) -> Any:
         )
     version = call.request.api_version
     said = error_answer(call.api, version, call.body._replace(topics=asked), error_code)
+    request = call.request
+    newest = call.api.versions[-1]
     bare = call._replace(
-        request=call.request._replace(api_version=call.api.versions[-1]),
+        request=Request(request.api_key, newest, request.client_id, request.client_host),
         body=metadata.MetadataRequest(topics=()),
     ).handle()
     return bare._replace(topics=said.topics, error_code=said.error_code)

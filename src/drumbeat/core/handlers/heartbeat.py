@@ -20,7 +20,7 @@ _new: Final = tuple.__new__  # nothing is asked more often
 
 # CompletingRebalance answers NONE, although the comments in Kafka's ClassicGroupState say
 # otherwise: members heartbeat between JoinGroup and SyncGroup.
-_ANSWERS: Mapping[GroupState, HeartbeatResponse] = {
+_ANSWERS: Final[Mapping[GroupState, HeartbeatResponse]] = {
     GroupState.PREPARING_REBALANCE: HeartbeatResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS),
     GroupState.COMPLETING_REBALANCE: HeartbeatResponse(),
     GroupState.STABLE: HeartbeatResponse(),
@@ -40,10 +40,10 @@ def heartbeat(view: View, context: Context, request: HeartbeatRequest) -> Outcom
                 or group.static_members.get(group_instance_id) == member_id
             )
         ):
-            reply = _new(Reply, (context.request_id, _ANSWERS[group.state]))
+            reply = Reply(context.request_id, _ANSWERS[group.state])
             at_ms = context.now_ms + member.session_timeout_ms
             alive = _new(SetDeadline, (member.session_key, at_ms))
-            return _new(Outcome, ((), (reply,), (alive,), (), None))
+            return Outcome(replies=(reply,), effects=(alive,))
     return _refuse(view, context, request)
 
 

@@ -37,9 +37,14 @@ from drumbeat.protocol.schema import NULL_UUID
 
 _TOPIC_IDS_SINCE: Final = 10
 
-_new: Final = (
-    tuple.__new__
-)  # a commit makes four values per partition; their constructors take longer
+_new: Final = tuple.__new__  # what a commit makes for each partition; constructors take longer
+
+# Found when the module is loaded: in compiled code a global that is not Final is looked up again
+# for every partition.
+_Record: Final = OffsetCommitRecord
+_NULL_UUID: Final = NULL_UUID
+# The answer to nearly every commit, by partition; those of higher numbers are made each time.
+_STORED: Final = [OffsetCommitResponsePartition(index, ErrorCode.NONE) for index in range(256)]
 
 _Topic: TypeAlias = tuple[str, bytes]  # name and id as the request gives them; one is empty
 _Answers: TypeAlias = list[OffsetCommitResponsePartition]
@@ -122,23 +127,31 @@ def _refuse(
 def _commit(
     context: Context, request: OffsetCommitRequest, accepted: Iterable[_Accepted]
 ) -> tuple[list[tuple[_Topic, _Answers]], list[OffsetCommitRecord]]:
-    group_id, now_ms = request.group_id, context.now_ms
-    expire_ms = expire_timestamp_ms(now_ms, request.retention_time_ms)
+    group_id = request.group_id
+    # Numbers that are only passed on, and that all records share, are better left as objects.
+    now_ms: Any = context.now_ms
+    expire_ms: Any = expire_timestamp_ms(context.now_ms, request.retention_time_ms)
+    stored_count = len(_STORED)
     records: list[OffsetCommitRecord] = []
     answers: list[tuple[_Topic, _Answers]] = []
     for asked, name, topic_id, partitions in accepted:
         # The only record version that holds an expiry holds no topic id.
-        stored_id = topic_id if expire_ms == NO_EXPIRE_TIMESTAMP else NULL_UUID
+        stored_id = topic_id if expire_ms == NO_EXPIRE_TIMESTAMP else _NULL_UUID
         answer: _Answers = []
-        fields: Sequence[tuple[Any, ...]] = partitions  # numbers that are only passed on
+        fields: Sequence[tuple[Any, ...]] = partitions
         for index, offset, leader_epoch, metadata in fields:
             if metadata and is_metadata_too_large(metadata, context.config):
                 error = ErrorCode.OFFSET_METADATA_TOO_LARGE
                 answer.append(OffsetCommitResponsePartition(index, error))
                 continue
-            answer.append(_new(OffsetCommitResponsePartition, (index, 0)))
+            number: int = index
+            answer.append(
+                _STORED[number]
+                if number < stored_count
+                else OffsetCommitResponsePartition(number, ErrorCode.NONE)
+            )
             # fmt: off
-            records.append(_new(OffsetCommitRecord, (
+            records.append(_new(_Record, (
                 group_id, name, index, offset, leader_epoch, metadata or "",
                 now_ms, expire_ms, stored_id,
             )))
@@ -179,5 +192,5 @@ def _outcome(
             for (name, topic_id), partitions in answers
         ]
     )
-    reply = _new(Reply, (context.request_id, _new(OffsetCommitResponse, (0, topics))))
-    return _new(Outcome, (tuple(records), (reply,), effects, events, None))
+    reply = Reply(context.request_id, _new(OffsetCommitResponse, (0, topics)))
+    return Outcome(tuple(records), (reply,), effects, events)

@@ -194,5 +194,4 @@ def _as_single(
 
 
 def _outcome(context: Context, fields: tuple[object, ...]) -> Outcome:
-    reply = _new(Reply, (context.request_id, _new(OffsetFetchResponse, fields)))
-    return _new(Outcome, ((), (reply,), (), (), None))
+    return Outcome(replies=(Reply(context.request_id, _new(OffsetFetchResponse, fields)),))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from drumbeat.core.classic.group import ClassicGroupView
 from drumbeat.core.classic.group_state import GroupState
 from drumbeat.core.classic.validation import member_error
@@ -10,10 +12,11 @@ from drumbeat.core.session import View
 from drumbeat.protocol.apis.offset_commit import OffsetCommitRequest
 from drumbeat.protocol.errors import ErrorCode
 
-_GROUP_ID_NOT_FOUND_SINCE = 9
+_GROUP_ID_NOT_FOUND_SINCE: Final = 9
 # Every commit asks, and an enum's member takes longer to find than to compare.
-_EMPTY, _DEAD = GroupState.EMPTY, GroupState.DEAD
-_COMPLETING_REBALANCE = GroupState.COMPLETING_REBALANCE
+_EMPTY: Final = GroupState.EMPTY
+_DEAD: Final = GroupState.DEAD
+_COMPLETING_REBALANCE: Final = GroupState.COMPLETING_REBALANCE
 
 
 def commit_refusal(

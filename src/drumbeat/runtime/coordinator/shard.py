@@ -30,7 +30,7 @@ from drumbeat.log.errors import LogError
 from drumbeat.protocol.apis.join_group import API as JOIN_GROUP
 from drumbeat.protocol.compression import Codec
 from drumbeat.protocol.errors import ErrorCode
-from drumbeat.protocol.records import BatchOptions
+from drumbeat.protocol.records import BatchOptions, Envelope
 from drumbeat.runtime.clock import Clock
 from drumbeat.runtime.coordinator.counts import CoordinatorCounts
 from drumbeat.runtime.coordinator.refusals import refuse
@@ -64,12 +64,21 @@ class Environment(NamedTuple):
 
 
 ACTIVE: Final = ShardState.ACTIVE  # an enum's member takes longer to find than to compare
+# As the others that follow: in compiled code a global that is not Final is looked up each time.
+_STOPPED: Final = ShardState.STOPPED
+_SetDeadline: Final = SetDeadline
+_OffsetCommitRecord: Final = OffsetCommitRecord
 
-# A request that has no answer yet, with what is needed to refuse it.
-_Waiting = tuple[Request, Any, Deferred]
 
-# Hot enough that the check of a NamedTuple's own constructor would show.
-_new: Final = tuple.__new__
+class _Waiting:
+    """A request that has no answer yet, with what is needed to refuse it."""
+
+    __slots__ = ("body", "deferred", "request")
+
+    def __init__(self, request: Request, body: Any, deferred: Deferred) -> None:
+        self.request = request
+        self.body = body
+        self.deferred = deferred
 
 
 class Shard:
@@ -80,9 +89,13 @@ class Shard:
         self.state = ShardState.LOADING
         self._environment = environment
         self._counts = environment.counts
-        self._options = BatchOptions(
+        self._config = environment.config
+        self._topics = environment.topics
+        self._steady_ms = environment.clock.steady_ms
+        options = BatchOptions(
             codec=environment.codec, base_sequence=0, partition_leader_epoch=partition.log.epoch
         )
+        self._envelope = Envelope(options)
         self._durable, self._session = State(), Session()
         self._view = view_of(self._durable, self._session)
         self._timers = Timers(self._session.deadlines)
@@ -110,16 +123,16 @@ class Shard:
 
     def stop(self, error_code: ErrorCode = ErrorCode.NOT_COORDINATOR) -> None:
         """Answer everybody who waits, and forget."""
-        if self.state is ShardState.STOPPED:
+        if self.state is _STOPPED:
             return
-        self.state = ShardState.STOPPED
+        self.state = _STOPPED
         if self._alarm is not None:
             self._alarm.cancel()
         for reply in on_unloaded(self._view, self._context()).replies:
             self._deliver(reply)
         waiting, self._waiting = self._waiting, {}
-        for request, body, deferred in waiting.values():
-            deferred.resolve(refuse(request, body, error_code))
+        for one in waiting.values():
+            one.deferred.resolve(refuse(one.request, one.body, error_code))
 
     # -- requests --------------------------------------------------------------------------------
 
@@ -137,7 +150,7 @@ class Shard:
         # An answer that waits for the disk lets later requests of the connection go on; one that
         # waits for other members does not.
         deferred = Deferred(not self._is_on_its_way)
-        self._waiting[request_id] = (request, body, deferred)
+        self._waiting[request_id] = _Waiting(request, body, deferred)
         return deferred
 
     @property
@@ -158,49 +171,51 @@ class Shard:
             yield sum(type(fact) is OffsetCommitTombstone for fact in outcome.records)
 
     def _context(self, request: Request | None = None, request_id: int = 0) -> Context:
-        clock, config, _, topics, _, new_id, _, _, _ = self._environment
+        now_ms = self._steady_ms()
         if request is None:
-            return Context(clock.steady_ms(), config, topics)
-        api_key, api_version, client_id, client_host = request
-        own_id = new_id() if api_key == _JOIN_GROUP else ""
+            return Context(now_ms, self._config, self._topics)
+        new_id = self._environment.new_id() if request.api_key == _JOIN_GROUP else ""
         # fmt: off
-        return _new(Context, (
-            clock.steady_ms(), config, topics, request_id,
-            api_version, client_id or "", client_host, own_id,
-        ))
+        return Context(
+            now_ms, self._config, self._topics, request_id,
+            request.api_version, request.client_id or "", request.client_host, new_id,
+        )
         # fmt: on
 
     # -- outcomes --------------------------------------------------------------------------------
 
     def _carry_out(self, context: Context, outcome: Outcome) -> None:
         while True:
-            records, replies, effects, events, unsettled = outcome
+            records, replies = outcome.records, outcome.replies
             if records and not self._append(context, records):
                 return
-            for effect in effects:
+            for effect in outcome.effects:
                 follow(self._session, effect)
-                if type(effect) is SetDeadline and self._timers.note(*effect):
-                    self._set_alarm()
-            if events:
-                self._environment.tell(events)
+                if type(effect) is _SetDeadline:
+                    key, at_ms = effect
+                    if self._timers.note(key, at_ms):
+                        self._set_alarm()
+            if outcome.events:
+                self._environment.tell(outcome.events)
             if replies or records:
                 # Records that nobody waits for are synced too, or their loss would go unnoticed.
                 self._answer(replies)
-            if unsettled is None:
+            if outcome.settle is None:
                 return
-            outcome = settle(self._view, context, unsettled)
+            outcome = settle(self._view, context, outcome.settle)
 
     def _append(self, context: Context, facts: tuple[Fact, ...]) -> bool:
         log = self._log
         offset, now_ms = log.end_offset, context.now_ms
         try:
-            log.append(encode_facts(facts, self._options, offset, now_ms), expected=offset)
+            log.append(encode_facts(facts, self._envelope, offset, now_ms), expected=offset)
         except LogError as problem:
             self._fail(problem)
             return False
-        for log_offset, fact in enumerate(facts, offset):
-            apply(self._durable, fact, log_offset)
-        if type(facts[0]) is OffsetCommitRecord:  # then all of them are
+        for fact in facts:
+            apply(self._durable, fact, offset)
+            offset += 1
+        if type(facts[0]) is _OffsetCommitRecord:  # then all of them are
             self._counts.offset_commits += len(facts)
         return True
 
@@ -211,8 +226,8 @@ class Shard:
             for reply in replies:
                 self._deliver(reply)
             return
-        for request_id, _ in replies:
-            if request_id == self._submitting:
+        for reply in replies:
+            if reply.request_id == self._submitting:
                 self._is_on_its_way = True
         self._unsynced.append((end_offset, replies))
         log.request_sync()
@@ -224,15 +239,14 @@ class Shard:
                 self._deliver(reply)
 
     def _deliver(self, reply: Reply) -> None:
-        request_id, response = reply
-        if request_id == self._submitting:
+        if reply.request_id == self._submitting:
             if self.state is ACTIVE:
-                self._response = response
-        elif (waiting := self._waiting.pop(request_id, None)) is not None:
-            waiting[2].resolve(response)
+                self._response = reply.response
+        elif (waiting := self._waiting.pop(reply.request_id, None)) is not None:
+            waiting.deferred.resolve(reply.response)
 
     def _fail(self, problem: Exception) -> None:
-        if self.state is ShardState.STOPPED:
+        if self.state is _STOPPED:
             return
         fields = {"partition": self.index, "reason": str(problem)}
         log.error("%s: the log failed: %s", self, problem, extra={"fields": fields})
@@ -247,7 +261,7 @@ class Shard:
             self._alarm.cancel()
             self._alarm = None
         if at_ms is not None:
-            delay_ms = max(0, at_ms - self._environment.clock.steady_ms())
+            delay_ms = max(0, at_ms - self._steady_ms())
             loop = asyncio.get_running_loop()
             self._alarm = loop.call_later(delay_ms / 1000, self._expire_due)
 

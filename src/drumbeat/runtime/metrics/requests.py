@@ -71,7 +71,8 @@ class MeasuredDispatcher(Dispatcher):
         if stats is None:
             stats = self._count_first(frame)
         if isinstance(result, Answer):
-            return result._replace(deferred=_timed(result.deferred, stats.durations, began))
+            result.deferred = _timed(result.deferred, stats.durations, began)
+            return result
         stats.durations.observe(perf_counter() - began)
         return result
 
@@ -90,10 +91,8 @@ class MeasuredDispatcher(Dispatcher):
         endpoint = super()._make_endpoint(api_key, api_version)
         is_kept = (api_key, api_version) in self._endpoints
         stats = self._stats_of(api_key, api_version if is_kept else UNSUPPORTED)
-        counting = endpoint._replace(encode=_counting(endpoint.encode, stats))
-        if is_kept:
-            self._endpoints[api_key, api_version] = counting
-        return counting
+        endpoint.encode = _counting(endpoint.encode, stats)
+        return endpoint
 
     def _stats_of(self, api_key: int, api_version: int) -> VersionStats:
         stats = self.stats.get((api_key, api_version))
