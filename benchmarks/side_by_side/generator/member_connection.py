@@ -13,6 +13,9 @@ from drumbeat.protocol.frame import FrameDecoder
 FRAME_BYTES_MAX = 16 << 20
 CHUNK_BYTES = 1 << 18
 
+# One for all: to allocate as much for each response took longer than all else about it.
+_chunk = memoryview(bytearray(CHUNK_BYTES))
+
 
 class MemberConnection:
     """Blocking, because a member's request fits any socket's buffer."""
@@ -20,6 +23,7 @@ class MemberConnection:
     def __init__(self, servers: str, member: Member) -> None:
         host, _, port = servers.rpartition(":")
         self.socket = socket.create_connection((host, int(port)), CONNECT_TIMEOUT_S)
+        self.socket.settimeout(None)  # with one, every call asks first whether it would block
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.member = member
         self._frames = FrameDecoder(FRAME_BYTES_MAX)
@@ -28,10 +32,10 @@ class MemberConnection:
         self.socket.sendall(frame)
 
     def receive(self) -> list[bytes]:
-        chunk = self.socket.recv(CHUNK_BYTES)
-        if not chunk:
+        received = self.socket.recv_into(_chunk)
+        if not received:
             raise ConnectionError(f"the server closed the connection of {self.member.member_id}")
-        return self._frames.feed(chunk)
+        return self._frames.feed(_chunk[:received])
 
 
 class MemberConnections:
