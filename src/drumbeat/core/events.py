@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from drumbeat.core.classic.group import ClassicGroupView
 from drumbeat.core.classic.group_state import GroupState
@@ -19,6 +19,9 @@ from drumbeat.core.classic.members import JoinedMember
 EventField: TypeAlias = str | int | None
 
 CLIENT_REASON_CHARS_MAX = 255  # where Kafka's own client cuts it (KIP-800)
+
+# Made once: `json.dumps` makes an encoder for every call that asks for other separators.
+_TO_JSON: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class GroupEventType(StrEnum):
@@ -76,7 +79,7 @@ def event_value(event: GroupEvent) -> bytes:
         "at_ms": event.at_ms,
         **event.fields,
     }
-    return json.dumps(document, separators=(",", ":")).encode()
+    return _TO_JSON(document).encode()
 
 
 def member_event(

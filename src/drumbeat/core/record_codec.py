@@ -8,12 +8,11 @@ serve a state that is not the log's.
 
 import struct
 from collections.abc import Iterable
-from typing import Any, assert_never
+from typing import Any, Final, assert_never
 
 from drumbeat.core.classic_records import (
     GroupMetadataKey,
     GroupMetadataValue,
-    MemberMetadataValue,
 )
 from drumbeat.core.modern_records import (
     LAYOUTS,
@@ -50,6 +49,8 @@ _GROUP_METADATA_FLEXIBLE = 4
 
 BATCH_OVERHEAD_BYTES = 61
 RECORD_OVERHEAD_BYTES = 21  # lengths, deltas and flags of one record at their widest
+
+_UTF8_BYTES_PER_CHAR_MAX: Final = 4
 
 _INT16 = struct.Struct(">h")
 _OFFSET_COMMIT = _INT16.pack(RecordType.OFFSET_COMMIT)
@@ -141,13 +142,14 @@ def _encode_group_value(record: GroupMetadataRecord) -> bytes:
     _check_strings(record.protocol_type, record.protocol_name, record.leader)
     for member in record.members:
         _check_strings(*member[:4])
+    members: tuple[Any, ...] = record.members  # field by field what a MemberMetadataValue is
     value = GroupMetadataValue(
         protocol_type=record.protocol_type,
         generation=record.generation_id,
         protocol=record.protocol_name,
         leader=record.leader,
         current_state_timestamp=record.state_timestamp_ms,
-        members=tuple(MemberMetadataValue(*member) for member in record.members),
+        members=members,
     )
     encode_value = encoder(GroupMetadataValue, _GROUP_METADATA_WRITTEN, False)
     return _INT16.pack(_GROUP_METADATA_WRITTEN) + encode_value(value)
@@ -191,7 +193,15 @@ def _read(message: type[Any], version: int, is_flexible: bool, data: bytes) -> t
     return fields
 
 
+def is_writable(text: str) -> bool:
+    """Whether a string fits the int16 length that record keys and values give it."""
+    return (
+        len(text) * _UTF8_BYTES_PER_CHAR_MAX <= STRING_BYTES_MAX
+        or len(text.encode()) <= STRING_BYTES_MAX
+    )
+
+
 def _check_strings(*texts: str | None) -> None:
     for text in texts:
-        if text is not None and len(text.encode()) > STRING_BYTES_MAX:
+        if text is not None and not is_writable(text):
             raise RecordError(f"a string of more than {STRING_BYTES_MAX} bytes")

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from operator import mul
-from sys import byteorder
 from typing import Final
 
 _MASK: Final = 0xFFFF_FFFF
@@ -18,20 +16,13 @@ _TABLE_SIZE_MIN = 16
 _CACHED = 65_536
 _CACHED_LENGTH_MAX: Final = 255  # long names would make the cache large
 
-_UTF_16: Final = "utf-16-le" if byteorder == "little" else "utf-16-be"
-_RUN: Final = 64  # units at a time
-_POWERS: Final = tuple(pow(31, _RUN - n, 1 << 32) for n in range(_RUN + 1))  # 31 ** 64 down to 1
-
 
 def java_hash(text: str) -> int:
     """h = 31 * h + unit over the UTF-16 units, as a signed 32-bit integer."""
-    units = memoryview(text.encode(_UTF_16, "surrogatepass")).cast("H")
+    units = text.encode("utf-16-be", "surrogatepass")
     h = 0
-    for at in range(0, len(units), _RUN):
-        run = units[at : at + _RUN]
-        # The same sum with the brackets multiplied out: a rebalance hashes every member's id.
-        h = h * _POWERS[_RUN - len(run)] + sum(map(mul, run, _POWERS[_RUN - len(run) + 1 :]))
-        h &= _MASK
+    for at in range(0, len(units), 2):
+        h = (31 * h + (units[at] << 8) + units[at + 1]) & _MASK
     return h - (1 << 32) if h & _SIGN else h
 
 

@@ -6,10 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from drumbeat.core.classic.group import ClassicGroupView
 from drumbeat.core.classic.members import JoinedMember
-from drumbeat.core.offset_codec import STRING_BYTES_MAX
 from drumbeat.core.records import GroupMetadataRecord, MemberMetadata
-
-_UTF8_BYTES_PER_CHAR_MAX = 4
 
 
 def empty_group_record(
@@ -53,12 +50,4 @@ def generation_record(
             )
             for member in members
         ),
-    )
-
-
-def is_writable(text: str) -> bool:
-    """Whether a string fits the int16 length that record keys and values give it."""
-    return (
-        len(text) * _UTF8_BYTES_PER_CHAR_MAX <= STRING_BYTES_MAX
-        or len(text.encode()) <= STRING_BYTES_MAX
     )

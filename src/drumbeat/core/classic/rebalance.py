@@ -188,18 +188,18 @@ def _begin_sync_phase(
     """-> CompletingRebalance, in a new generation. Every member is told, and owes a SyncGroup."""
     generation_id = group.generation_id + 1
     protocol_name = select_protocol(members)
-    answer = JoinGroupResponse(
-        generation_id=generation_id,
-        protocol_type=group.protocol_type,
-        protocol_name=protocol_name,
-        leader=leader,
-    )
     for member in members:
         parked = group.joins.get(member.member_id)
         if parked is not None:
             is_leader = member.member_id == leader
-            everybody = member_list(members, protocol_name) if is_leader else ()
-            response = answer._replace(member_id=member.member_id, members=everybody)
+            response = JoinGroupResponse(
+                generation_id=generation_id,
+                protocol_type=group.protocol_type,
+                protocol_name=protocol_name,
+                leader=leader,
+                member_id=member.member_id,
+                members=member_list(members, protocol_name) if is_leader else (),
+            )
             draft.reply(parked.request_id, response)
         draft.effects.append(session_restarted(context, member))
     topics = topics_of(group.protocol_type, protocol_name, members)

@@ -19,7 +19,8 @@ def topics_of(
     """The topics of a new generation; None if the group coordinator cannot know."""
     if protocol_type != PROTOCOL_TYPE:
         return None
-    return _shared(subscribed_topics(member.metadata(protocol_name) for member in members))
+    # A set, because most members of a group say the same, and reading it takes a while.
+    return _shared(subscribed_topics({member.metadata(protocol_name) for member in members}))
 
 
 def topics_of_durable(group: Group) -> frozenset[str] | None:

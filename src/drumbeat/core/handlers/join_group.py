@@ -9,7 +9,7 @@ from __future__ import annotations
 from drumbeat.core import effects
 from drumbeat.core.classic.changes import opened
 from drumbeat.core.classic.group import ClassicGroupView
-from drumbeat.core.classic.group_records import empty_group_record, is_writable
+from drumbeat.core.classic.group_records import empty_group_record
 from drumbeat.core.classic.group_state import GroupState
 from drumbeat.core.classic.join import add_member, hand_out_id, new_member_id, rejoin
 from drumbeat.core.classic.removal import drop_pending_member, expire_members
@@ -20,6 +20,7 @@ from drumbeat.core.classic.validation import fencing_events, member_error
 from drumbeat.core.draft import Draft
 from drumbeat.core.events import Reason
 from drumbeat.core.outcome import Context, Outcome, Reply
+from drumbeat.core.record_codec import is_writable
 from drumbeat.core.session import View
 from drumbeat.core.state import Group
 from drumbeat.protocol.apis.join_group import JoinGroupRequest

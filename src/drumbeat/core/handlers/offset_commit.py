@@ -147,7 +147,7 @@ def _commit(
             number: int = index
             answer.append(
                 _STORED[number]
-                if number < stored_count
+                if 0 <= number < stored_count
                 else OffsetCommitResponsePartition(number, ErrorCode.NONE)
             )
             # fmt: off
