@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from drumbeat.core.effects import Effect
 from drumbeat.core.events import GroupEvent
 from drumbeat.core.outcome import Outcome, Reply, Settle
 from drumbeat.core.records import Record
-
-# Every request comes by here, and a NamedTuple's own constructor takes longer.
-_new: Final = tuple.__new__
 
 
 class Draft:
@@ -23,12 +18,12 @@ class Draft:
         self.events: list[GroupEvent] = []
 
     def reply(self, request_id: int, response: tuple[object, ...]) -> None:
-        self.replies.append(_new(Reply, (request_id, response)))
+        self.replies.append(Reply(request_id, response))
 
     def outcome(self, settle: Settle | None = None) -> Outcome:
         # fmt: off
-        return _new(Outcome, (
+        return Outcome(
             tuple(self.records), tuple(self.replies), tuple(self.effects), tuple(self.events),
             settle,
-        ))
+        )
         # fmt: on
