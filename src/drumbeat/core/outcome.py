@@ -46,7 +46,7 @@ class Context:
         "topics",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - one for each fact
         self,
         now_ms: int,
         config: GroupConfig,

@@ -10,6 +10,7 @@ from drumbeat.protocol.errors import ProtocolError
 
 LENGTH_BYTES: Final = 4
 _length: Final = struct.Struct(">i")
+_unpack_length: Final = _length.unpack_from  # finding it takes half as long as calling it
 
 # How other protocols begin, for the log line of whoever pointed the wrong client at us.
 _FOREIGN = (
@@ -31,7 +32,7 @@ class FrameDecoder:
         """The frames that `chunk` completes, without their lengths."""
         if not self.partial:
             size = len(chunk) - LENGTH_BYTES
-            if 0 <= size <= self._frame_bytes_max and _length.unpack_from(chunk)[0] == size:
+            if 0 <= size <= self._frame_bytes_max and _unpack_length(chunk)[0] == size:
                 return [bytes(chunk[LENGTH_BYTES:])]  # one frame and nothing else, as usual
             frames, position = self._split(chunk)
             self.partial += chunk[position:]

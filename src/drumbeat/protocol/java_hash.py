@@ -28,16 +28,15 @@ def java_hash(text: str) -> int:
 
 def partition_for(group_id: str, partition_count: int) -> int:
     """The partition of `__consumer_offsets` that holds a group's records."""
-    if len(group_id) > _CACHED_LENGTH_MAX:
-        return _partition_for.__wrapped__(group_id, partition_count)
-    return _partition_for(group_id, partition_count)
-
-
-@lru_cache(_CACHED)  # every request asks, and a heartbeat has little else to do
-def _partition_for(group_id: str, partition_count: int) -> int:
-    h = java_hash(group_id)
+    is_long = len(group_id) > _CACHED_LENGTH_MAX
+    h = java_hash(group_id) if is_long else _known_hash(group_id)
     # Java's abs(Integer.MIN_VALUE) is negative; Kafka takes 0 instead.
     return 0 if h == -_SIGN else abs(h) % partition_count
+
+
+# Every request asks, and a heartbeat has little else to do. Of a single string: that needs no key
+# to be made for the cache.
+_known_hash: Final = lru_cache(_CACHED)(java_hash)
 
 
 def table_size(count: int) -> int:

@@ -35,6 +35,7 @@ PEER_MS_MAX: Final = 30_000  # to finish a frame that was begun, or to read the 
 class Connection(asyncio.BufferedProtocol):
     def __init__(self, listener: "Listener", dispatcher: Dispatcher, frame_bytes_max: int) -> None:
         self._listener = listener
+        self._wake_ups = listener.wake_ups
         self._now_ms = listener.now_ms
         self._dispatcher = dispatcher
         self._receive_buffer = listener.receive_buffer
@@ -58,7 +59,7 @@ class Connection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports have asyncio.Transport's methods without being one.
         transport = self._transport = cast("asyncio.Transport", transport)
-        self._sender = Sender(transport, partial(self._listener.wake, self))
+        self._sender = Sender(transport, partial(self._wake_ups.add, self))
         if peer := transport.get_extra_info("peername"):
             self.client_host = peer[0]
             self._java_host = f"/{peer[0]}"
@@ -97,7 +98,7 @@ class Connection(asyncio.BufferedProtocol):
         self._is_write_paused = False
         self._active_ms = self._now_ms()
         # Not from here: uvloop calls this in the middle of a write.
-        self._listener.wake(self)
+        self._wake_ups.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._is_closing = True
@@ -127,7 +128,7 @@ class Connection(asyncio.BufferedProtocol):
         while frames and not self._is_blocked():
             self._handle(frames.popleft())
             if frames and now_ms() >= turn_ends_ms:
-                self._listener.wake(self)
+                self._wake_ups.add(self)
                 return
 
     def _is_blocked(self) -> bool:
@@ -167,7 +168,7 @@ class Connection(asyncio.BufferedProtocol):
                 self._fail(bug)
                 return
         self._answers.fill(slot, frame)
-        self._listener.wake(self)
+        self._wake_ups.add(self)
 
     def _fail(self, problem: Exception) -> None:
         if isinstance(problem, ProtocolError):
@@ -263,6 +264,24 @@ class Connection(asyncio.BufferedProtocol):
 
     def __str__(self) -> str:
         return self._name
+
+
+class WakeUps:
+    """Connections that can go on: all together, at the end of the loop's turn."""
+
+    def __init__(self) -> None:
+        self._woken: list[Connection] = []
+
+    def add(self, connection: Connection) -> None:
+        """Have `connection` go on, together with what else becomes ready in this turn."""
+        if not self._woken:
+            asyncio.get_running_loop().call_soon(self._wake_all)
+        self._woken.append(connection)
+
+    def _wake_all(self) -> None:
+        woken, self._woken = self._woken, []
+        for connection in dict.fromkeys(woken):
+            connection.wake()
 
 
 class _Delivery:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from drumbeat.runtime.clock import Clock
 from drumbeat.runtime.dispatch import Dispatcher
-from drumbeat.server.connection import PEER_MS_MAX, Connection
+from drumbeat.server.connection import PEER_MS_MAX, Connection, WakeUps
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class Listener:
         self.now_ms = clock.monotonic_ms
         self._connections: set[Connection] = set()
         self._per_ip: Counter[str] = Counter()
-        self._woken: list[Connection] = []
+        self.wake_ups = WakeUps()
         self._all_closed = asyncio.Event()
         self._all_closed.set()
         self._server: asyncio.Server | None = None
@@ -121,17 +121,6 @@ class Listener:
         self._per_ip[connection.client_host] -= 1
         if not self._per_ip[connection.client_host]:
             del self._per_ip[connection.client_host]
-
-    def wake(self, connection: Connection) -> None:
-        """Have `connection` go on, together with what else becomes ready in this turn."""
-        if not self._woken:
-            asyncio.get_running_loop().call_soon(self._wake_all)
-        self._woken.append(connection)
-
-    def _wake_all(self) -> None:
-        woken, self._woken = self._woken, []
-        for connection in dict.fromkeys(woken):
-            connection.wake()
 
     # -- idle connections ------------------------------------------------------------------------
 
