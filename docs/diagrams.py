@@ -122,7 +122,7 @@ class Play:
         request_id = len(self._asked) + 1
         self._asked[request_id] = (name, type(request).__name__)
         self.lines.append(f"    {name}->>C: {_NAMES[type(request)]}{detail}")
-        context = self._context()._replace(
+        context = self._context(
             request_id=request_id, api_version=5, client_id=name, new_id=f"id-of-{name}"
         )
         self._carry_out(decide(self._view, context, request))
@@ -134,8 +134,8 @@ class Play:
             del deadlines[due[0]]
             self._carry_out(expire(self._view, self._context(), due[0]))
 
-    def _context(self) -> Context:
-        return Context(self._now_ms, self._config, topics=None)  # type: ignore[arg-type]
+    def _context(self, **facts: Any) -> Context:
+        return Context(self._now_ms, self._config, topics=None, **facts)  # type: ignore[arg-type]
 
     def _carry_out(self, outcome: Outcome) -> None:
         for record in outcome.records:
@@ -145,8 +145,8 @@ class Play:
         for effect in outcome.effects:
             follow(self._session, effect)
         self._show_state()
-        for request_id, response in outcome.replies:
-            self._answer(*self._asked[request_id], response)
+        for reply in outcome.replies:
+            self._answer(*self._asked[reply.request_id], reply.response)
         if outcome.settle is not None:
             self._carry_out(settle(self._view, self._context(), outcome.settle))
 
