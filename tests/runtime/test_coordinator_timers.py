@@ -35,6 +35,19 @@ def test_rebalances_that_are_over_leave_little_behind():
     assert not deadlines.keys() - set(map(session, GROUPS))
 
 
+def test_what_is_set_anew_to_be_due_at_once_waits_for_the_next_look():
+    deadlines, looks = {}, []
+    timers = Timers(deadlines)
+    for group_id in GROUPS[:2]:
+        set_deadline(deadlines, timers, sync(group_id), 5)
+    for key in timers.due(6):
+        looks.append(key)
+        set_deadline(deadlines, timers, key, 6)
+    assert looks == list(map(sync, GROUPS[:2]))
+    assert timers.next_ms() == 6
+    assert sorted(timers.due(6)) == sorted(looks)
+
+
 _KEYS = st.integers(0, 80).map(lambda number: session(f"g-{number}"))
 _STEPS = st.lists(
     st.tuples(st.just("set"), _KEYS, st.integers(1, 50))

@@ -18,6 +18,7 @@ from drumbeat.protocol.apis.incremental_alter_configs import (
 )
 from drumbeat.protocol.apis.metadata import MetadataRequest
 from drumbeat.server.connection import PEER_MS_MAX
+from drumbeat.server.listener import ACCEPTED_PER_TURN
 from support.data_topics import batch, create_topic, fetch_partition, fetch_request, produce_to
 from support.hostile import assert_served
 from support.waiting import wait_until
@@ -99,6 +100,21 @@ def alter_broker(wire: Wire, key: str, value: str) -> None:
     body = IncrementalAlterConfigsRequest(resources=(resource,), validate_only=False)
     (result,) = wire.call(incremental_alter_configs.API, 1, body).responses
     assert result.error_code == 0, result.error_message
+
+
+def test_many_connections_are_accepted_in_few_turns(start):
+    """Or a client that comes with many others would wait until most of these are served."""
+    cluster = start()
+    with ExitStack() as stack:
+
+        async def connect_many() -> int:
+            for _ in range(ACCEPTED_PER_TURN):  # nobody is accepted meanwhile
+                stack.enter_context(Wire(cluster.bootstrap_servers))
+            for _ in range(4):  # asyncio's own loop needs this many to accept one
+                await asyncio.sleep(0)
+            return cluster.node.listener.connection_count
+
+        assert cluster.run(connect_many) == ACCEPTED_PER_TURN
 
 
 # -- how long ------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import logging
+import os
 import socket
 from collections import Counter
 from collections.abc import Callable
@@ -18,6 +19,9 @@ log = logging.getLogger(__name__)
 SWEEP_INTERVAL_S = 5.0
 CLOSE_TIMEOUT_S = 2.0
 BACKLOG = 1024
+# uvloop accepts one connection per turn and listening socket. When hundreds of clients come at
+# once, turns are long, and who is not accepted yet joins its group after it was rebalanced.
+ACCEPTED_PER_TURN = 16
 RECEIVE_BUFFER_BYTES = 256 * 1024
 SYSTEMS_CHOICE = -1  # of a socket's buffer, in Kafka's configuration
 
@@ -45,7 +49,7 @@ class Listener:
         self.wake_ups = WakeUps()
         self._all_closed = asyncio.Event()
         self._all_closed.set()
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []  # on handles of the same sockets
         self._sweeper: asyncio.Task[None] | None = None
         self.accepted_count = 0  # connections, refused ones included
         self.refused_count = 0
@@ -58,24 +62,29 @@ class Listener:
         """Bind and listen; returns the port, which the system chose if `port` was 0."""
         loop = asyncio.get_running_loop()
         try:
-            self._server = await loop.create_server(
-                self._connection, host or None, port, backlog=BACKLOG
-            )
+            server = await loop.create_server(self._connection, host or None, port, backlog=BACKLOG)
         except OSError as problem:
             raise ListenError(_cannot_listen(host, port, problem)) from None
-        for listening in self._server.sockets:
+        self._servers.append(server)
+        for listening in server.sockets:
             _set_options(listening, send_buffer_bytes)
+            for _ in range(ACCEPTED_PER_TURN - 1):
+                again = socket.socket(fileno=os.dup(listening.fileno()))
+                self._servers.append(
+                    await loop.create_server(self._connection, sock=again, backlog=BACKLOG)
+                )
         self._sweeper = asyncio.create_task(self._sweep_for_ever())
-        return int(self._server.sockets[0].getsockname()[1])
+        return int(server.sockets[0].getsockname()[1])
 
     async def stop(self) -> None:
         """Stop accepting; close every connection, once what was answered there has been read."""
-        if self._server is None or self._sweeper is None:
+        if self._sweeper is None:
             return
         self._sweeper.cancel()
         with suppress(asyncio.CancelledError):
             await self._sweeper
-        self._server.close()
+        for server in self._servers:
+            server.close()
         for end in (Connection.close, Connection.abort):
             for connection in list(self._connections):
                 end(connection)
@@ -85,7 +94,7 @@ class Listener:
 
     @property
     def is_listening(self) -> bool:
-        return self._server is not None and self._server.is_serving()
+        return bool(self._servers) and self._servers[0].is_serving()
 
     @property
     def connection_count(self) -> int:

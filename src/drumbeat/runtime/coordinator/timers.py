@@ -35,7 +35,12 @@ class Timers:
         return self._heap[0][0] if self._heap else None
 
     def due(self, now_ms: int) -> Iterator[DeadlineKey]:
-        """The keys whose deadline has passed; those that moved are put back."""
+        """The keys whose deadline has passed, each of them once; those that moved are put back.
+
+        One that is set anew to be due at once has to wait for the next call: with an initial
+        delay of 0, a join phase goes on as long as every turn of the loop brings new members.
+        """
+        seen: set[DeadlineKey] = set()
         while self._heap and self._heap[0][0] <= now_ms:
             indexed_ms, key = heappop(self._heap)
             if self._indexed.get(key) != indexed_ms:
@@ -47,6 +52,10 @@ class Timers:
             if at_ms > now_ms:
                 self._push(key, at_ms)
                 continue
+            if key in seen:
+                self._push(key, at_ms)
+                return
+            seen.add(key)
             yield key
 
     def _push(self, key: DeadlineKey, at_ms: int) -> None:
