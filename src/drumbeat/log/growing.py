@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from drumbeat.log.index import RELATIVE_OFFSET_MAX
 from drumbeat.log.port import NO_TIMESTAMP, LogSettings
 from drumbeat.log.segment import Extent, Segment
+from drumbeat.log.writing import joined
 from drumbeat.protocol.record_batch import BatchHeader, assigned_prefix
 
 _PREFIX_BYTES: Final = 16
@@ -113,7 +114,8 @@ class GrowingSegment(Segment):
 
     def take(self) -> StagedWrite:
         """Everything staged since the last time."""
-        buffers, self._pending = self._pending, []
+        # They are written twice, here and to the journal, and their checksum is taken.
+        buffers, self._pending = joined(self._pending, self.staged_bytes), []
         position, self._taken_size = self._taken_size, self.size
         return _new(StagedWrite, (self, position, buffers, self._growth(), self.is_closed))
 

@@ -26,12 +26,11 @@ from drumbeat.log.files import (
     sync_directory,
     sync_file,
 )
-from drumbeat.log.writing import write_all
+from drumbeat.log.writing import joined, write_all
 from drumbeat.protocol.crc import crc32c
 
 FILE: Final = ".drumbeat-journal"
 FILE_BYTES = 32 << 20
-JOINED_BYTES_MAX: Final = 64 << 10  # below this one copy is cheaper than many small writes
 
 _BLOCK: Final = 4096
 _GROWTH: Final = 1 << 20
@@ -114,10 +113,8 @@ class Journal:
     def sync(self) -> None:
         sync_file(self._disk, self.descriptor)
 
-    def _write(self, fd: int, encoded: Sequence[bytes | memoryview], size: int) -> None:
-        if size <= JOINED_BYTES_MAX:
-            encoded = [b"".join(encoded)]
-        write_all(self._disk, fd, encoded, self._end)
+    def _write(self, fd: int, encoded: list[bytes | memoryview], size: int) -> None:
+        write_all(self._disk, fd, joined(encoded, size), self._end)
         self._end += size
 
     def _note(self, entries: Sequence[Entry], descriptors: Sequence[int]) -> None:

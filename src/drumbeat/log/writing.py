@@ -10,6 +10,14 @@ if TYPE_CHECKING:
     from drumbeat.log.files import Disk
 
 IOV_MAX: Final = os.sysconf("SC_IOV_MAX")
+JOINED_BYTES_MAX: Final = 64 << 10  # below this one copy is cheaper than to handle many buffers
+
+
+def joined(buffers: list[bytes | memoryview], size: int) -> list[bytes | memoryview]:
+    """The same `size` bytes, in one buffer if they are few."""
+    if len(buffers) > 1 and size <= JOINED_BYTES_MAX:
+        return [b"".join(buffers)]
+    return buffers
 
 
 def write_all(disk: Disk, fd: int, buffers: Sequence[bytes | memoryview], position: int) -> None:
