@@ -157,6 +157,12 @@ def test_one_batch_in_the_order_of_the_request():
     assert [(r.topic, r.partition) for r in batch] == [("t2", 1), ("t2", 0), ("t1", 3)]
 
 
+def test_partitions_of_high_numbers_are_answered_as_those_of_low_ones():
+    coordinator = Coordinator(topics=Topics({"t1": 10_000}))
+    numbers = (0, 255, 256, 257, 9_999)
+    assert errors(send(coordinator, topic("t1", *numbers))) == [("t1", n, NONE) for n in numbers]
+
+
 # -- limits ---------------------------------------------------------------------------------------
 
 

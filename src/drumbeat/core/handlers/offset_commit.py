@@ -149,7 +149,7 @@ def _commit(
             number: int = index
             answer.append(
                 _STORED[number]
-                if 0 <= number < stored_count
+                if number < stored_count
                 else OffsetCommitResponsePartition(number, ErrorCode.NONE)
             )
             # fmt: off
