@@ -18,7 +18,7 @@ from drumbeat.protocol.apis.incremental_alter_configs import (
 )
 from drumbeat.protocol.apis.metadata import MetadataRequest
 from drumbeat.server.connection import PEER_MS_MAX
-from drumbeat.server.listener import ACCEPTED_PER_TURN
+from drumbeat.server.listener import UVLOOP_ACCEPTS_PER_TURN
 from support.data_topics import batch, create_topic, fetch_partition, fetch_request, produce_to
 from support.hostile import assert_served
 from support.waiting import wait_until
@@ -108,13 +108,13 @@ def test_many_connections_are_accepted_in_few_turns(start):
     with ExitStack() as stack:
 
         async def connect_many() -> int:
-            for _ in range(ACCEPTED_PER_TURN):  # nobody is accepted meanwhile
+            for _ in range(UVLOOP_ACCEPTS_PER_TURN):  # nobody is accepted meanwhile
                 stack.enter_context(Wire(cluster.bootstrap_servers))
             for _ in range(4):  # asyncio's own loop needs this many to accept one
                 await asyncio.sleep(0)
             return cluster.node.listener.connection_count
 
-        assert cluster.run(connect_many) == ACCEPTED_PER_TURN
+        assert cluster.run(connect_many) == UVLOOP_ACCEPTS_PER_TURN
 
 
 # -- how long ------------------------------------------------------------------------------------

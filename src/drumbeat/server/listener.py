@@ -19,9 +19,10 @@ log = logging.getLogger(__name__)
 SWEEP_INTERVAL_S = 5.0
 CLOSE_TIMEOUT_S = 2.0
 BACKLOG = 1024
-# uvloop accepts one connection per turn and listening socket. When hundreds of clients come at
-# once, turns are long, and who is not accepted yet joins its group after it was rebalanced.
-ACCEPTED_PER_TURN = 16
+# uvloop accepts one connection per turn and listening socket; asyncio's own loop all that wait.
+# When hundreds of clients come at once, turns are long, and who is not accepted yet joins its
+# group after it was rebalanced.
+UVLOOP_ACCEPTS_PER_TURN = 16
 RECEIVE_BUFFER_BYTES = 256 * 1024
 SYSTEMS_CHOICE = -1  # of a socket's buffer, in Kafka's configuration
 
@@ -68,7 +69,7 @@ class Listener:
         self._servers.append(server)
         for listening in server.sockets:
             _set_options(listening, send_buffer_bytes)
-            for _ in range(ACCEPTED_PER_TURN - 1):
+            for _ in range(_more_handles(loop)):
                 again = socket.socket(fileno=os.dup(listening.fileno()))
                 self._servers.append(
                     await loop.create_server(self._connection, sock=again, backlog=BACKLOG)
@@ -161,6 +162,10 @@ def _set_options(listening: socket.socket, send_buffer_bytes: int) -> None:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     if send_buffer_bytes >= 0:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer_bytes)
+
+
+def _more_handles(loop: asyncio.AbstractEventLoop) -> int:
+    return UVLOOP_ACCEPTS_PER_TURN - 1 if type(loop).__module__.startswith("uvloop") else 0
 
 
 def _cannot_listen(host: str, port: int, problem: OSError) -> str:
