@@ -22,10 +22,11 @@ QUIET_SAMPLE_S = 0.25
 class Plan(NamedTuple):
     """How much is measured.
 
-    A JVM is warm when another `warm_up_s` of the very load that is measured next have made it
+    A JVM is warm when two more `warm_up_s` of the very load that is measured next have made it
     less than `WARM_GAIN` faster, or after `warm_ups_max` of them.
     """
 
+    cold_repetitions: int
     repetitions: int
     window_s: float
     cold_window_s: float
@@ -42,11 +43,12 @@ class Plan(NamedTuple):
 
 
 QUICK = Plan(
+    cold_repetitions=2,
     repetitions=3,
     window_s=1.0,
     cold_window_s=1.0,
     warm_up_s=2.5,
-    warm_ups_max=3,
+    warm_ups_max=6,
     warm_rebalances=4,
     connections=(100,),
     members=(1_000,),
@@ -57,11 +59,12 @@ QUICK = Plan(
     growth=False,
 )
 FULL = Plan(
+    cold_repetitions=3,
     repetitions=3,
     window_s=3.0,
     cold_window_s=1.5,
     warm_up_s=8.0,
-    warm_ups_max=6,
+    warm_ups_max=8,
     warm_rebalances=20,
     connections=(1, 10, 100, 1_000),
     members=(10, 100, 1_000),

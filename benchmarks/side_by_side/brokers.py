@@ -50,6 +50,11 @@ class System(NamedTuple):
     environment: Mapping[str, str] = MappingProxyType({})
 
     @property
+    def is_beside(self) -> bool:
+        """Shown for comparison; no goal speaks of it."""
+        return self.name == INTERPRETED
+
+    @property
     def has_to_warm_up(self) -> bool:
         """A JVM has; Python is as fast in its first second as later."""
         return self.name not in (DRUMBEAT, INTERPRETED)

@@ -44,7 +44,7 @@ class Systems(NamedTuple):
 
 
 def measure_all(bench: Bench, systems: Systems) -> None:
-    for repetition in range(bench.plan.repetitions):
+    for repetition in range(bench.plan.cold_repetitions):
         for system in _rotated(systems.main, repetition):
             bench.say(f"cold: the first seconds of {system.name}, {repetition + 1}")
             _cold(bench, system, repetition)
@@ -88,9 +88,8 @@ def _warm_requests(bench: Bench, brokers: Sequence[Broker]) -> None:
     for load in ("heartbeats", COMMITS) if bench.plan.growth else ():
         bench.say(f"warm: latency of {load} at half load")
         prepared = [group_requests.prepare(broker, load) for broker in brokers]
-        for each in _interleaved(bench, prepared):
-            with alone(each.broker, brokers):
-                latency.measure(bench, each)
+        for each in _turns(bench, brokers, prepared):
+            latency.measure(bench, each)
 
 
 def _synced_commits(bench: Bench, brokers: Sequence[Broker]) -> None:
@@ -107,9 +106,8 @@ def _loads(bench: Bench, brokers: Sequence[Broker], cases: Iterable[tuple[str, i
         if load not in warm:
             warm.add(load)
             _warm_up(bench, prepared)
-        for each in _interleaved(bench, prepared):
-            with alone(each.broker, brokers):
-                each.measure(bench, WARM, bench.plan.window_s)
+        for each in _turns(bench, brokers, prepared):
+            each.measure(bench, WARM, bench.plan.window_s)
 
 
 def _warm_rebalances(bench: Bench, brokers: Sequence[Broker]) -> None:
@@ -119,12 +117,10 @@ def _warm_rebalances(bench: Bench, brokers: Sequence[Broker]) -> None:
             rebalance.warm_up(broker, max(bench.plan.members), bench.plan.warm_rebalances)
     for members in bench.plan.members:
         bench.say(f"warm: {members:,} members")
-        for broker in _interleaved(bench, brokers):
-            with alone(broker, brokers):
-                rebalance.measure(bench, broker, WARM, members)
-    for broker in _interleaved(bench, brokers):
-        with alone(broker, brokers):
-            rebalance.measure_rush(bench, broker, WARM, max(bench.plan.members))
+        for broker in _turns(bench, brokers, brokers):
+            rebalance.measure(bench, broker, WARM, members)
+    for broker in _turns(bench, brokers, brokers):
+        rebalance.measure_rush(bench, broker, WARM, max(bench.plan.members))
 
 
 def _warm_data(bench: Bench, brokers: Sequence[Broker]) -> None:
@@ -140,9 +136,8 @@ def _warm_data(bench: Bench, brokers: Sequence[Broker]) -> None:
 
 def _transfers(bench: Bench, prepared: Sequence[data.Prepared]) -> None:
     _warm_up(bench, prepared)
-    for each in _interleaved(bench, prepared):
-        with alone(each.broker, [other.broker for other in prepared]):
-            each.measure(bench)
+    for each in _turns(bench, [one.broker for one in prepared], prepared):
+        each.measure(bench)
 
 
 Load = TypeVar("Load", group_requests.Prepared, data.Prepared)
@@ -152,10 +147,12 @@ def _warm_up(bench: Bench, prepared: Iterable[Load]) -> None:
     for each in prepared:
         if not each.broker.system.has_to_warm_up:
             continue
-        reached = 0.0
+        best, gainless = 0.0, 0  # one slow window is no sign that it is warm
         for _ in range(bench.plan.warm_ups_max):
-            before, reached = reached, each.warm_up(bench.plan.warm_up_s)
-            if reached < before * WARM_GAIN:
+            reached = each.warm_up(bench.plan.warm_up_s)
+            gainless = 0 if reached > best * WARM_GAIN else gainless + 1
+            best = max(best, reached)
+            if gainless == 2:
                 break
 
 
@@ -182,9 +179,14 @@ def _alone(bench: Bench, systems: Sequence[System], what: str, measure: Measure)
             measure(bench, broker)
 
 
-def _interleaved(bench: Bench, items: Sequence[Item]) -> Iterator[Item]:
+def _turns(bench: Bench, brokers: Sequence[Broker], items: Sequence[Item]) -> Iterator[Item]:
+    """Each broker's item in turn, the other brokers standing still; one shown beside, once."""
+    pairs = list(zip(brokers, items, strict=True))
     for repetition in range(bench.plan.repetitions):
-        yield from _rotated(items, repetition)
+        for broker, item in _rotated(pairs, repetition):
+            if repetition == 0 or not broker.system.is_beside:
+                with alone(broker, brokers):
+                    yield item
 
 
 def _rotated(items: Sequence[Item], by: int) -> list[Item]:

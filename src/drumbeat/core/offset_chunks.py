@@ -9,10 +9,10 @@ Whatever has another form, or looks wrong, is left to the plain reader.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from itertools import product
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeVar
 
 from drumbeat.core.offset_codec import (
     KEY_CACHED_BYTES_MAX,
@@ -20,8 +20,8 @@ from drumbeat.core.offset_codec import (
     TOPIC_ID_TAG,
     read_names,
 )
-from drumbeat.core.records import NO_EXPIRE_TIMESTAMP
-from drumbeat.core.state import CommittedOffset, Offsets, TopicPartition
+from drumbeat.core.offset_run import Known, Layout, Shape, read_run
+from drumbeat.core.state import Offsets, TopicPartition
 from drumbeat.protocol.record_batch import HEADER_BYTES, LOG_OVERHEAD
 from drumbeat.protocol.schema import NULL_UUID
 from drumbeat.protocol.varint import MalformedVarint, encode_varint, read_varint, read_varlong
@@ -32,13 +32,11 @@ _SHAPES_MAX = 2_048  # of each layout
 # Base offset, batch length, attributes, last offset delta, record count.
 _unpack_batch = struct.Struct(">qi9xhi30xi").unpack_from
 
-_MORE = 0x80  # set in a byte of a varint that is not its last
 _METADATA_BYTES_MAX = 126  # above, version 4 needs two bytes for the length
 _ATTRIBUTES_AND_TIMESTAMP_BYTES = 2
 _UUID_BYTES = 16
 _NO_HEADERS = b"\x00"
 _NO_TAGGED_FIELDS = b"\x00"
-_new = tuple.__new__
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -80,28 +78,6 @@ _V4 = _Form(b"\x00\x04", "B", 1, len(_NO_TAGGED_FIELDS + _NO_HEADERS))
 _V4_WITH_ID = _V4._replace(tail_bytes=len(TOPIC_ID_TAG) + _UUID_BYTES + len(_NO_HEADERS))
 
 
-class _Shape(NamedTuple):
-    """How to take a record apart whose lengths are known."""
-
-    size: int
-    key_at: int
-    unpack: Callable[[bytes, int], tuple[Any, ...]]
-    value_head: bytes  # the value's length and version
-    metadata_length: int  # as it is written
-
-
-class _Layout(NamedTuple):
-    """How to read a record's beginning: length, timestamp and offset deltas, length of the key."""
-
-    unpack: Callable[[bytes, int], tuple[int, ...]]
-    deltas: Mapping[int, int]  # offset deltas by their bytes, read as one number
-    shapes: Mapping[int, _Shape | None]  # by the bytes of both lengths, read as one number
-
-
-# Where the next record begins, how many the batch has left, and the last one's offset delta.
-_Cursor: TypeAlias = tuple[int, int, int]
-
-
 def read_offset_chunk(chunk: bytes, position: int, attributes: int = 0) -> OffsetChunk:
     """The batches from `position` on with nothing but commits in a usual form, perhaps none.
 
@@ -118,10 +94,10 @@ def read_offset_chunk(chunk: bytes, position: int, attributes: int = 0) -> Offse
                 break
             end = position + LOG_OVERHEAD + length
             cursor = (position + HEADER_BYTES, count, -1)
-            at, left, delta = _read_records(chunk, cursor, layout, base_offset, by_group)
+            at, left, delta = read_run(chunk, cursor, layout, base_offset, by_group, _KNOWN)
             while left and (other := _layout_at(chunk, at)) is not layout:
                 layout, cursor = other, (at, left, delta)
-                at, left, delta = _read_records(chunk, cursor, layout, base_offset, by_group)
+                at, left, delta = read_run(chunk, cursor, layout, base_offset, by_group, _KNOWN)
             if left or at != end or delta > last_delta:
                 break
             position = end
@@ -131,47 +107,7 @@ def read_offset_chunk(chunk: bytes, position: int, attributes: int = 0) -> Offse
     return OffsetChunk(by_group, records, position)
 
 
-def _read_records(
-    chunk: bytes, cursor: _Cursor, layout: _Layout, base_offset: int, by_group: dict[str, Offsets]
-) -> _Cursor:
-    """Read on until the batch has no record left, or the next one does not have this layout."""
-    at, left, previous = cursor
-    unpack_beginning, deltas, shapes = layout
-    last_key, partitions, offsets = b"", _NO_PARTITIONS, _NO_OFFSETS
-    while left:
-        record_length, timestamp_delta, delta_bytes, key_length = unpack_beginning(chunk, at)
-        shape = shapes[record_length << 16 | key_length]
-        delta = deltas.get(delta_bytes, -1)
-        if shape is None or delta <= previous or timestamp_delta & _MORE:
-            break
-        size, key_at, unpack, usual_head, usual_length = shape
-        # fmt: off
-        (
-            key, partition, value_head, offset, leader_epoch,
-            metadata_length, metadata, at_ms, tail,
-        ) = unpack(chunk, at + key_at)
-        # fmt: on
-        topic_id = _TOPIC_IDS[tail]
-        if topic_id is None or value_head != usual_head or metadata_length != usual_length:
-            break
-        if key != last_key:
-            names = _NAMES[key]
-            if names is None:
-                break
-            group_id, partitions = names
-            last_key = key
-            offsets = by_group.get(group_id) or by_group.setdefault(group_id, {})
-        # fmt: off
-        offsets[partitions[partition]] = _new(CommittedOffset, (
-            offset, leader_epoch, metadata.decode(), at_ms,
-            NO_EXPIRE_TIMESTAMP, topic_id, base_offset + delta,
-        ))
-        # fmt: on
-        at, left, previous = at + size, left - 1, delta
-    return at, left, previous
-
-
-def _layout_at(chunk: bytes, position: int) -> _Layout:
+def _layout_at(chunk: bytes, position: int) -> Layout:
     """The only layout that the record there can have; LookupError or ValueError if it has none."""
     _, attributes_at = read_varint(chunk, position)
     _, delta_at = read_varlong(chunk, attributes_at + 1)
@@ -185,7 +121,7 @@ def _layout_at(chunk: bytes, position: int) -> _Layout:
     return _LAYOUTS[attributes_at - position, key_length_at - delta_at, form]
 
 
-def _shape(length_bytes: int, delta_bytes: int, form: _Form, lengths: int) -> _Shape | None:
+def _shape(length_bytes: int, delta_bytes: int, form: _Form, lengths: int) -> Shape | None:
     """None if a record of these lengths cannot be a commit of this form."""
     record_bytes, key_bytes = lengths >> 16, lengths & 0xFFFF
     try:
@@ -204,7 +140,7 @@ def _shape(length_bytes: int, delta_bytes: int, form: _Form, lengths: int) -> _S
     if not 0 <= metadata_bytes <= _METADATA_BYTES_MAX:
         return None
     layout = struct.Struct(f"{start}{metadata_bytes}sq{form.tail_bytes}s")
-    return _Shape(size, key_at, layout.unpack_from, head, metadata_bytes + form.length_surplus)
+    return Shape(size, key_at, layout.unpack_from, head, metadata_bytes + form.length_surplus)
 
 
 def _value_head(size: int, version: bytes) -> bytes:
@@ -238,7 +174,7 @@ def _partitions(topic: str) -> _Memo[int, TopicPartition]:
 _TOPIC_IDS = _Memo(_topic_id)
 _PARTITIONS = _Memo(_partitions)
 _NAMES = _Memo(_group_and_partitions)
-_NO_PARTITIONS, _NO_OFFSETS = _partitions(""), Offsets()
+_KNOWN = Known(_TOPIC_IDS, _NAMES)
 
 # The length of a record and its offset delta take a byte or two: up to 8,191 records in a batch.
 _CODES = {1: "B", 2: "H"}
@@ -248,11 +184,11 @@ _DELTAS = {  # the bytes of a varint, read as one number, to what they say
 }
 
 
-def _layout(length_bytes: int, delta_bytes: int, form: _Form) -> _Layout:
+def _layout(length_bytes: int, delta_bytes: int, form: _Form) -> Layout:
     # A byte of attributes is skipped. The length of a key may be followed by the key's first byte.
     beginning = struct.Struct(f">{_CODES[length_bytes]}xB{_CODES[delta_bytes]}H")
     shapes = _Memo(partial(_shape, length_bytes, delta_bytes, form), _SHAPES_MAX)
-    return _Layout(beginning.unpack_from, _DELTAS[delta_bytes], shapes)
+    return Layout(beginning.unpack_from, _DELTAS[delta_bytes], shapes)
 
 
 _LAYOUTS = {key: _layout(*key) for key in product(_CODES, _CODES, (_V3, _V4, _V4_WITH_ID))}
