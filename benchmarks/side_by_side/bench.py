@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -97,6 +98,8 @@ class Bench:
         self.results.noise.append(window.other_cpu_s / window.wall_s)
 
     def await_quiet(self) -> None:
+        # What others have left in the page cache would be written while somebody waits for a sync.
+        os.sync()
         deadline = time.monotonic() + self._patience_s
         while time.monotonic() < deadline:
             busy, began = machine_busy_s(), time.monotonic()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple, TypeVar
 
+from benchmarks.side_by_side import memory
 from benchmarks.side_by_side.bench import WARM_GAIN, Bench
 from benchmarks.side_by_side.brokers import Broker, System, alone, fresh_broker
 from benchmarks.side_by_side.measures import (
@@ -113,7 +114,7 @@ def _loads(bench: Bench, brokers: Sequence[Broker], cases: Iterable[tuple[str, i
 def _warm_rebalances(bench: Bench, brokers: Sequence[Broker]) -> None:
     bench.say("warm: rebalances, to warm up")
     for broker in brokers:
-        if broker.system.has_to_warm_up:
+        if not broker.system.is_beside:  # the first of a process pays for memory it grows by
             rebalance.warm_up(broker, max(bench.plan.members), bench.plan.warm_rebalances)
     for members in bench.plan.members:
         bench.say(f"warm: {members:,} members")
@@ -136,6 +137,7 @@ def _warm_data(bench: Bench, brokers: Sequence[Broker]) -> None:
 
 def _transfers(bench: Bench, prepared: Sequence[data.Prepared]) -> None:
     _warm_up(bench, prepared)
+    memory.touch()  # again, for a JVM that warms up fills gigabytes of page cache
     for each in _turns(bench, [one.broker for one in prepared], prepared):
         each.measure(bench)
 
