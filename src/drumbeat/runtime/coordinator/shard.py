@@ -140,7 +140,7 @@ class Shard:
         """The response, or a Deferred if it has to wait for others or for the disk."""
         self._request_id = self._submitting = request_id = self._request_id + 1
         self._response, self._is_on_its_way = None, False
-        context = self._context(request, request_id, body)
+        context = self._context(request, request_id)
         self._carry_out(context, decide(self._view, context, body))
         self._submitting = 0
         if self._response is not None:
@@ -170,14 +170,11 @@ class Shard:
             self._carry_out(context, outcome)
             yield sum(type(fact) is OffsetCommitTombstone for fact in outcome.records)
 
-    def _context(
-        self, request: Request | None = None, request_id: int = 0, body: Any = None
-    ) -> Context:
+    def _context(self, request: Request | None = None, request_id: int = 0) -> Context:
         now_ms = self._steady_ms()
         if request is None:
             return Context(now_ms, self._config, self._topics)
-        is_nobody = request.api_key == _JOIN_GROUP and not body.member_id
-        new_id = self._environment.new_id() if is_nobody else ""
+        new_id = self._environment.new_id() if request.api_key == _JOIN_GROUP else ""
         # fmt: off
         return Context(
             now_ms, self._config, self._topics, request_id,
