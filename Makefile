@@ -67,7 +67,7 @@ interop: $(STAMP)  ## clients and tools from other registries than PyPI; says wh
 oracle: $(STAMP)  ## of these, the generated request sequences alone (ORACLE_SEQUENCES=n, ORACLE_SEED=n)
 	$(BIN)/python -m pytest -q -m interop -rs tests/interop/test_oracle.py
 
-bench: $(COMPILED)/.built  ## the benchmarks, side by side with what they are compared to
+bench: $(COMPILED)/.built  ## the benchmarks, side by side with what they are compared to (QUICK=1: the goals only)
 	$(BIN)/python benchmarks/codec.py
 	$(BIN)/python benchmarks/record_batches.py
 	$(BIN)/python benchmarks/log_append.py --seconds 0.5
@@ -75,7 +75,7 @@ bench: $(COMPILED)/.built  ## the benchmarks, side by side with what they are co
 	$(BIN)/python benchmarks/consumer.py --rounds 2
 	$(BIN)/python benchmarks/producer.py --rounds 2
 	$(BIN)/python benchmarks/pipeline.py --records 1000000 --masters 'local[2]' --no-derive
-	$(BIN)/python -m benchmarks.side_by_side --quick
+	$(BIN)/python -m benchmarks.side_by_side $(if $(QUICK),--quick)
 
 clean:  ## remove the virtual environment and all caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist

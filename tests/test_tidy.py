@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from drumbeat.protocol.apis import APIS
+from drumbeat.protocol.apis import APIS, ApiKey
 from drumbeat.runtime.handlers import HANDLERS
 
 ROOT = Path(__file__).parent.parent
@@ -87,6 +87,7 @@ def test_no_module_is_dead():
         "drumbeat.protocol.codec_modules",  # setup.py writes what it says
         "drumbeat.testing.pytest_plugin",  # pytest's entry point
         *(f"drumbeat.cli.{module}" for module, _ in VERBS.values()),
+        *(f"drumbeat.protocol.apis.{key.name.lower()}" for key in ApiKey),
     }
     for path in SOURCES:
         parts = path.relative_to(ROOT / "src").with_suffix("").parts

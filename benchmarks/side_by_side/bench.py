@@ -59,19 +59,14 @@ QUICK = Plan(
     batch_bytes=(100_000,),
     growth=False,
 )
-FULL = Plan(
+FULL = QUICK._replace(
     cold_repetitions=3,
-    repetitions=3,
-    window_s=3.0,
-    cold_window_s=1.5,
-    warm_up_s=8.0,
-    warm_ups_max=8,
-    warm_rebalances=20,
+    window_s=1.5,
+    warm_rebalances=10,
     connections=(1, 10, 100, 1_000),
     members=(10, 100, 1_000),
     groups=(1_000, 10_000, 100_000),
     offsets=(10_000, 100_000, 1_000_000),
-    restarts=3,
     batch_bytes=(10_000, 100_000, 1_000_000),
     growth=True,
 )

@@ -12,7 +12,8 @@ import pytest
 
 from drumbeat.core import modern_records as modern
 from drumbeat.core.control_records import ControlType, read_control_type
-from drumbeat.core.record_codec import decode, encode, read_modern_key, read_modern_value
+from drumbeat.core.modern_codec import read_modern_key, read_modern_value
+from drumbeat.core.record_codec import decode, encode
 from drumbeat.core.records import (
     GroupMetadataRecord,
     GroupMetadataTombstone,

@@ -8,14 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drumbeat.core.control_records import ControlType, read_control_type
+from drumbeat.core.modern_codec import read_modern_key, read_modern_value
 from drumbeat.core.modern_records import LAYOUTS
 from drumbeat.core.offset_codec import KEY_CACHED_BYTES_MAX, STRING_BYTES_MAX
 from drumbeat.core.record_codec import (
     decode,
     encode,
     fits_in_batch,
-    read_modern_key,
-    read_modern_value,
 )
 from drumbeat.core.records import (
     GroupMetadataRecord,

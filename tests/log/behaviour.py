@@ -1,7 +1,6 @@
 """The plain behaviour of every log adapter: appending, reading, epochs, retention, names."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 
@@ -49,7 +48,7 @@ class LogBehaviour:
                 else:
                     with pytest.raises(BatchTooLarge, match=f"limit is {limit}"):
                         append(log, payload)
-                    log.configure(replace(settings, batch_bytes_max=100, segment_bytes=100))
+                    log.configure(settings._replace(batch_bytes_max=100, segment_bytes=100))
                     assert await write(log, payload) == 0
 
         asyncio.run(scenario())
@@ -181,7 +180,7 @@ class LogBehaviour:
     def test_retention_by_size_removes_the_oldest_segments(self, harness):
         async def scenario():
             async with harness.store() as store:
-                log = await store.acquire(TP, replace(SMALL, retention_bytes=900))
+                log = await store.acquire(TP, SMALL._replace(retention_bytes=900))
                 for number in range(40):
                     await write(log, b"%d" % number)
                 removed = await log.enforce_retention(1000)
@@ -196,7 +195,7 @@ class LogBehaviour:
     def test_retention_by_time_may_empty_the_log_and_keeps_its_end(self, harness):
         async def scenario():
             async with harness.store() as store:
-                log = await store.acquire(TP, replace(SMALL, retention_ms=100))
+                log = await store.acquire(TP, SMALL._replace(retention_ms=100))
                 for number in range(20):
                     await write(log, b"%d" % number, timestamps=[1000 + number])
                 assert await log.enforce_retention(1100) == 0
@@ -215,7 +214,7 @@ class LogBehaviour:
     def test_retention_leaves_what_is_not_synced(self, harness):
         async def scenario():
             async with harness.store() as store:
-                log = await store.acquire(TP, replace(SETTINGS, retention_ms=1))
+                log = await store.acquire(TP, SETTINGS._replace(retention_ms=1))
                 await write(log, b"old")
                 append(log, b"unsynced")
                 assert await log.enforce_retention(10**9) == 0

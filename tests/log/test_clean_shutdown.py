@@ -3,7 +3,6 @@
 import asyncio
 import os
 import shutil
-from dataclasses import replace
 
 import pytest
 
@@ -119,7 +118,7 @@ def test_a_mark_does_not_hide_a_spoiled_end(tmp_path):
 @pytest.mark.parametrize("entry", [0, -1])
 def test_a_mark_does_not_make_wrong_entries_right(tmp_path, byte, entry):
     """An offset or a position that could be true and is not, first or last in the index."""
-    dense = replace(SETTINGS, index_interval_bytes=100)
+    dense = SETTINGS._replace(index_interval_bytes=100)
     asyncio.run(fill(tmp_path, dense))
     path = tmp_path / str(TP) / segment_files(tmp_path / str(TP), ".index")[-1]
     flip(path, byte if entry == 0 else path.stat().st_size - 8 + byte)

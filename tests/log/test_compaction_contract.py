@@ -1,7 +1,6 @@
 """Compaction as every log adapter has to do it, seen through the port."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 
@@ -230,7 +229,7 @@ class CompactionContract:
             assert log.cleanable(NOW_MS) is not None
             assert await log.compact(NOW_MS) is not None
 
-        self.run(harness, scenario, replace(COMPACTED, is_compacted=False))
+        self.run(harness, scenario, COMPACTED._replace(is_compacted=False))
 
     def test_an_active_segment_alone_is_left_alone(self, harness):
         async def scenario(store, log):
@@ -265,7 +264,7 @@ class CompactionContract:
                 ends.append(result and result.end_offset)
             return ends
 
-        settings = replace(COMPACTED, min_compaction_lag_ms=100)
+        settings = COMPACTED._replace(min_compaction_lag_ms=100)
         nothing, some, everything = self.run(harness, scenario, settings)
         assert nothing is None
         assert 10 < some <= 21, "records up to 20 ms after the first are old enough"
@@ -277,7 +276,7 @@ class CompactionContract:
             await write(log, *[f"a={n}" for n in range(20)])
             return log.cleanable(NOW_MS).is_overdue
 
-        settings = replace(COMPACTED, max_compaction_lag_ms=lag_ms)
+        settings = COMPACTED._replace(max_compaction_lag_ms=lag_ms)
         assert self.run(harness, scenario, settings) is is_overdue
 
     def test_timestamps_are_found_behind_emptied_batches(self, harness):
@@ -303,7 +302,7 @@ class CompactionContract:
             after = await (await harness.crash(store)).acquire(TP, COMPACTED)
             return after.end_offset, contents(after)
 
-        settings = replace(COMPACTED, retention_ms=DAY_MS)
+        settings = COMPACTED._replace(retention_ms=DAY_MS)
         assert self.run(harness, scenario, settings) == (120, [])
 
     def test_an_older_owner_cannot_compact(self, harness):

@@ -6,7 +6,6 @@ import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
@@ -22,7 +21,7 @@ from log.compaction_helpers import DAY_MS
 from log.helpers import TP, flip
 from log.test_compaction_contract import COMPACTED, NOW_MS, texts_of, write
 
-SETTINGS = replace(COMPACTED, history_retention_ms=7 * DAY_MS, segment_bytes=300)
+SETTINGS = COMPACTED._replace(history_retention_ms=7 * DAY_MS, segment_bytes=300)
 NEVER = 10_000
 
 

@@ -5,7 +5,6 @@ import errno
 import os
 import shutil
 from contextlib import asynccontextmanager
-from dataclasses import replace
 
 import pytest
 
@@ -27,7 +26,7 @@ from log.test_compaction_contract import (
     write_rounds,
 )
 
-KEPT = replace(COMPACTED, history_retention_ms=7 * DAY_MS)
+KEPT = COMPACTED._replace(history_retention_ms=7 * DAY_MS)
 SWAP_NAMES = (".cleaned", ".swap")
 
 
@@ -128,7 +127,7 @@ def test_a_compaction_is_stopped_at_once_and_leaves_nothing(template, tmp_path, 
 
     async def scenario():
         async with LocalStore(directory) as store:
-            log = await store.acquire(TP, replace(KEPT, segment_bytes=1 << 20))
+            log = await store.acquire(TP, KEPT._replace(segment_bytes=1 << 20))
             await write(log, *[f"x={'y' * 9000}"] * 4)  # more than is read between two pauses
             log.configure(KEPT)
             await write_rounds(log)
@@ -232,7 +231,7 @@ def past_of(directory):
 @pytest.mark.parametrize(("retention_ms", "is_kept"), [(0, False), (1, True), (-1, True)])
 def test_how_long_the_history_is_kept(tmp_path, retention_ms, is_kept):
     async def scenario():
-        async with opened(tmp_path, replace(KEPT, history_retention_ms=retention_ms)) as log:
+        async with opened(tmp_path, KEPT._replace(history_retention_ms=retention_ms)) as log:
             await write_rounds(log)
             await log.compact(NOW_MS)
             return bool(history_of(tmp_path))

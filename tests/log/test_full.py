@@ -5,7 +5,6 @@ import errno
 import os
 import resource
 from contextlib import contextmanager
-from dataclasses import replace
 
 import pytest
 
@@ -61,7 +60,7 @@ def test_a_disk_that_fills_up_at_any_byte_leaves_no_trace_of_the_commit(tmp_path
 
     async def scenario():
         async with LocalStore(tmp_path, disk=disk) as store:
-            log = await store.acquire(TP, replace(SMALL, segment_bytes=420))
+            log = await store.acquire(TP, SMALL._replace(segment_bytes=420))
             await write(log, b"kept")
             before = files(tmp_path)
             for bytes_left in range(0, needed, 13):
@@ -90,7 +89,7 @@ def test_refused_commits_leave_no_trace_in_the_indexes(tmp_path):
     async def scenario(directory, failures):
         disk = FaultyDisk()
         async with LocalStore(directory, disk=disk) as store:
-            log = await store.acquire(TP, replace(SETTINGS, index_interval_bytes=100))
+            log = await store.acquire(TP, SETTINGS._replace(index_interval_bytes=100))
             for number in range(20):
                 for _ in range(failures):
                     disk.bytes_left = 10
@@ -174,7 +173,7 @@ def test_retention_still_frees_space_on_a_full_disk(tmp_path):
 
     async def scenario():
         async with LocalStore(tmp_path, disk=disk) as store:
-            log = await store.acquire(TP, replace(SMALL, retention_ms=1))
+            log = await store.acquire(TP, SMALL._replace(retention_ms=1))
             for number in range(20):
                 await write(log, b"%d" % number)
             disk.bytes_left = 0

@@ -2,7 +2,6 @@
 
 import asyncio
 import shutil
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -39,7 +38,7 @@ class Life:
         self.expected = []
         self.synced = 0
         self.start = 0
-        self.settings = replace(SMALL, segment_bytes=500)
+        self.settings = SMALL._replace(segment_bytes=500)
 
     async def open(self):
         raise AssertionError("each adapter opens its own way")
@@ -78,7 +77,7 @@ class Life:
         assert await self.log.delete_records_before(offset) == self.start
 
     async def configure(self, segment_bytes):
-        self.settings = replace(SMALL, segment_bytes=segment_bytes)
+        self.settings = SMALL._replace(segment_bytes=segment_bytes)
         self.log.configure(self.settings)
 
     def check(self):

@@ -1,7 +1,5 @@
 """Which segments go: Kafka's rules on numbers."""
 
-from dataclasses import replace
-
 import pytest
 
 from drumbeat.log.port import LogSettings
@@ -45,13 +43,13 @@ now    start  synced  bytes  ms     gone
 @pytest.mark.parametrize("row", CASES.strip().split("\n")[1:])
 def test_expired_segments(row):
     now, start, synced, bytes_max, age, gone = map(int, row.split())
-    settings = replace(KEEP, retention_bytes=bytes_max, retention_ms=age)
+    settings = KEEP._replace(retention_bytes=bytes_max, retention_ms=age)
     found = expired_segments(LOG, settings, now_ms=now, start_offset=start, synced_offset=synced)
     assert found == gone
 
 
 @pytest.mark.parametrize(
-    "settings", [replace(KEEP, retention_ms=0), replace(KEEP, retention_bytes=0)]
+    "settings", [KEEP._replace(retention_ms=0), KEEP._replace(retention_bytes=0)]
 )
 def test_an_empty_last_segment_stays(settings):
     log = [*LOG, SegmentSummary(35, 0, 0)]

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from dataclasses import replace
 
 import pytest
 
@@ -36,7 +35,7 @@ def fill(directory, settings, timestamps):
     [(10 * SIZE, [0]), (4 * SIZE, [0, 4]), (4 * SIZE - 1, [0, 3, 6]), (SIZE, list(range(8)))],
 )
 def test_roll_by_size(tmp_path, segment_bytes, expected):
-    settings = replace(SETTINGS, segment_bytes=segment_bytes)
+    settings = SETTINGS._replace(segment_bytes=segment_bytes)
     assert fill(tmp_path, settings, [1] * 8) == expected
 
 
@@ -49,7 +48,7 @@ def test_roll_by_size(tmp_path, segment_bytes, expected):
     ],
 )
 def test_roll_by_age(tmp_path, timestamps, expected):
-    assert fill(tmp_path, replace(SETTINGS, segment_ms=100), timestamps) == expected
+    assert fill(tmp_path, SETTINGS._replace(segment_ms=100), timestamps) == expected
 
 
 @pytest.mark.parametrize(
@@ -80,7 +79,7 @@ def test_roll_when_offsets_are_too_far_apart_for_an_index(tmp_path):
 
 
 def test_several_rolls_in_one_sync_and_then_a_restart(tmp_path):
-    settings = replace(SETTINGS, segment_bytes=2 * SIZE)
+    settings = SETTINGS._replace(segment_bytes=2 * SIZE)
 
     async def scenario():
         async with LocalStore(tmp_path) as store:
@@ -126,7 +125,7 @@ def test_a_segment_is_durable_before_its_successor_exists(tmp_path, per_sync):
 
     async def scenario():
         async with LocalStore(tmp_path, disk=disk) as store:
-            log = await store.acquire(TP, replace(SETTINGS, segment_bytes=4 * SIZE))
+            log = await store.acquire(TP, SETTINGS._replace(segment_bytes=4 * SIZE))
             for number in range(40):
                 log.append(batch(b"x" * 30), expected=number)
                 if number % per_sync == 0:
@@ -143,7 +142,7 @@ def test_new_settings_take_effect_with_the_next_batch(tmp_path):
             log = await store.acquire(TP, SETTINGS)
             await write(log, b"a")
             await write(log, b"b")
-            log.configure(replace(SETTINGS, segment_bytes=SIZE))
+            log.configure(SETTINGS._replace(segment_bytes=SIZE))
             assert log.settings.segment_bytes == SIZE
             await write(log, b"c")
             await write(log, b"d")

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 from contextlib import asynccontextmanager
-from dataclasses import replace
 
 import pytest
 
@@ -183,7 +182,7 @@ def test_kafka_21117_a_classic_group_after_what_its_id_was_before(tmp_path, firs
 
 def test_kafka_5600_a_log_of_many_read_buffers_is_applied_to_its_end(tmp_path):
     async def scenario():
-        async with local_log(tmp_path, replace(SETTINGS, segment_bytes=1 << 30)) as log:
+        async with local_log(tmp_path, SETTINGS._replace(segment_bytes=1 << 30)) as log:
             number = 0
             while log.end_offset == 0 or log.size_bytes < 3.5 * LOAD_CHUNK_BYTES:
                 number += 1
@@ -200,7 +199,7 @@ def test_kafka_5600_a_log_of_many_read_buffers_is_applied_to_its_end(tmp_path):
 
 def test_kafka_9065_a_gap_before_an_empty_active_segment_does_not_make_a_load_wait(tmp_path):
     """Everything at the end of the closed part is gone, and nothing follows it yet."""
-    settings = replace(SETTINGS, segment_bytes=200)
+    settings = SETTINGS._replace(segment_bytes=200)
     tombstones = [batch(OffsetCommitTombstone("g", "t1", 0))] * 6
 
     async def scenario():
@@ -237,7 +236,7 @@ def test_kafka_7286_a_record_larger_than_the_read_buffer(tmp_path, place):
     large = batch(GroupMetadataRecord("big", "consumer", 1, "range", "m", TIMESTAMP, (member,)))
     before = {"first": [], "between others": BATCHES, "last": BATCHES}[place]
     after = {"first": BATCHES, "between others": BATCHES, "last": []}[place]
-    settings = replace(SETTINGS, batch_bytes_max=16 << 20, segment_bytes=1 << 30)
+    settings = SETTINGS._replace(batch_bytes_max=16 << 20, segment_bytes=1 << 30)
 
     async def scenario():
         async with local_log(tmp_path, settings) as log:
@@ -273,7 +272,7 @@ def test_kafka_19716_memory_is_bounded_by_what_lives_and_not_by_the_log(tmp_path
     again_and_again = batch(*[commit("g", 1, partition=p) for p in range(1000)])
 
     async def scenario():
-        async with local_log(tmp_path, replace(SETTINGS, segment_bytes=1 << 30)) as log:
+        async with local_log(tmp_path, SETTINGS._replace(segment_bytes=1 << 30)) as log:
             for _ in range(150):
                 log.append(again_and_again, expected=log.end_offset)
             await log.sync()

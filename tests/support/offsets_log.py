@@ -5,7 +5,7 @@ compacted on the way. Whatever the shape, who loads the log must find the same s
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from drumbeat.core.modern_records import LAYOUTS
@@ -196,7 +196,7 @@ async def write(log: PartitionLog, batches: list[bytes], shape: Shape) -> int:
     compacted = 0
     for place, data in enumerate([*batches, FILLER, FILLER, FILLER]):
         if place in passes:  # a segment ends where the next batch does not fit
-            log.configure(replace(SETTINGS, segment_bytes=len(data)))
+            log.configure(SETTINGS._replace(segment_bytes=len(data)))
         log.append(data, expected=log.end_offset)
         await log.sync()
         log.configure(SETTINGS)

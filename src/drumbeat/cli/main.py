@@ -1,5 +1,6 @@
 """The `drumbeat` command. To start a node is its most frequent use, and has a short way in."""
 
+import gc
 import sys
 from collections.abc import Sequence
 
@@ -7,6 +8,7 @@ from collections.abc import Sequence
 def main(arguments: Sequence[str] | None = None) -> None:
     given = sys.argv[1:] if arguments is None else list(arguments)
     if given[:1] == ["up"]:
+        gc.disable()  # until all is imported, of which nothing is garbage
         from drumbeat.cli.plain_options import plain_options
 
         # Typer takes longer to import than a node to start; it is asked for help, and when

@@ -156,6 +156,7 @@ def _calm_garbage_collector() -> None:
 
     gc.freeze()  # what was imported stays
     gc.set_threshold(GC_ALLOCATIONS, 20, 20)
+    gc.enable()
 
 
 def _raise_descriptor_limit() -> None:

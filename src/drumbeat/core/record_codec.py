@@ -14,11 +14,6 @@ from drumbeat.core.classic_records import (
     GroupMetadataKey,
     GroupMetadataValue,
 )
-from drumbeat.core.modern_records import (
-    LAYOUTS,
-    ConsumerGroupMemberMetadataValue,
-    NativeMemberMetadataValue,
-)
 from drumbeat.core.offset_codec import (
     LEGACY_VERSIONS,
     STRING_BYTES_MAX,
@@ -51,6 +46,13 @@ BATCH_OVERHEAD_BYTES = 61
 RECORD_OVERHEAD_BYTES = 21  # lengths, deltas and flags of one record at their widest
 
 _UTF8_BYTES_PER_CHAR_MAX: Final = 4
+
+# Those of groups that Drumbeat keeps and does not serve.
+_MODERN_TYPES: Final = frozenset(RecordType) - {
+    RecordType.LEGACY_OFFSET_COMMIT,
+    RecordType.OFFSET_COMMIT,
+    RecordType.GROUP_METADATA,
+}
 
 _INT16 = struct.Struct(">h")
 _OFFSET_COMMIT = _INT16.pack(RecordType.OFFSET_COMMIT)
@@ -85,36 +87,13 @@ def decode(key: bytes | None, value: bytes | None) -> Record:
             return OffsetCommitTombstone(*offset_key)
         return decode_offset_value(offset_key, value, LEGACY_VERSIONS)
     if record_type == RecordType.GROUP_METADATA:
-        return _decode_group(_read(GroupMetadataKey, 0, False, key)[0], value)
-    if record_type in LAYOUTS:
-        return _decode_modern(RecordType(record_type), key, value)
+        return _decode_group(read_message(GroupMetadataKey, 0, False, key)[0], value)
+    if record_type in _MODERN_TYPES:
+        # A node that has none of them need not wait for their messages to be declared.
+        from drumbeat.core.modern_codec import decode_modern  # noqa: PLC0415
+
+        return decode_modern(RecordType(record_type), key, value)
     return UnknownRecord(record_type, key, value)
-
-
-def read_modern_key(record_type: RecordType, key: bytes) -> tuple[Any, ...]:
-    """The key of a ModernGroupRecord as one of the messages in `core.modern_records`."""
-    return _read(LAYOUTS[record_type].key, 0, False, key)
-
-
-def read_modern_value(record_type: RecordType, value: bytes) -> tuple[Any, ...]:
-    """The value of a ModernGroupRecord as one of the messages in `core.modern_records`."""
-    version = _version(record_type.name, value)
-    if version != 0:
-        raise RecordError(f"{record_type.name} value has unknown version {version}")
-    message = LAYOUTS[record_type].value
-    if message is not ConsumerGroupMemberMetadataValue:
-        return _read(message, 0, True, value)
-    try:
-        return _read(message, 0, True, value)
-    except RecordError:
-        native = _read(NativeMemberMetadataValue, 0, True, value)
-        return ConsumerGroupMemberMetadataValue(*native[:-1])
-
-
-def _decode_modern(record_type: RecordType, key: bytes, value: bytes | None) -> Record:
-    if value is not None:
-        read_modern_value(record_type, value)
-    return ModernGroupRecord(record_type, read_modern_key(record_type, key)[0], key, value)
 
 
 def fits_in_batch(records: Iterable[Record], batch_bytes_max: int) -> bool:
@@ -158,11 +137,11 @@ def _encode_group_value(record: GroupMetadataRecord) -> bytes:
 def _decode_group(group_id: str, value: bytes | None) -> Record:
     if value is None:
         return GroupMetadataTombstone(group_id)
-    version = _version("group metadata", value)
+    version = read_version("group metadata", value)
     if version not in GROUP_METADATA_VERSIONS:
         raise RecordError(f"group metadata value has unknown version {version}")
     is_flexible = version >= _GROUP_METADATA_FLEXIBLE
-    group = GroupMetadataValue(*_read(GroupMetadataValue, version, is_flexible, value))
+    group = GroupMetadataValue(*read_message(GroupMetadataValue, version, is_flexible, value))
     return GroupMetadataRecord(
         group_id=group_id,
         protocol_type=group.protocol_type,
@@ -177,14 +156,17 @@ def _decode_group(group_id: str, value: bytes | None) -> Record:
 # -- shared ---------------------------------------------------------------------------------------
 
 
-def _version(name: str, value: bytes) -> int:
+def read_version(name: str, value: bytes) -> int:
+    """The int16 that a value begins with."""
     if len(value) < _INT16.size:
         raise RecordError(f"{name} value of {len(value)} bytes has no version")
     (version,) = _INT16.unpack_from(value)
     return int(version)
 
 
-def _read(message: type[Any], version: int, is_flexible: bool, data: bytes) -> tuple[Any, ...]:
+def read_message(
+    message: type[Any], version: int, is_flexible: bool, data: bytes
+) -> tuple[Any, ...]:
     """`data` behind its leading int16, as `message`."""
     try:
         fields: tuple[Any, ...] = decoder(message, version, is_flexible)(data, _INT16.size)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Final
 
 from drumbeat.log.commit import descriptor, write_indexes
@@ -27,7 +26,7 @@ class CleanedWriter:
         self._disk = disk
         self._directory = directory
         # Records of all ages stand in one compacted segment.
-        self._settings = replace(settings, segment_ms=NEVER_MS)
+        self._settings = settings._replace(segment_ms=NEVER_MS)
         self._base_offset = base_offset
         self._pending: list[memoryview] = []
         self._pending_bytes = 0

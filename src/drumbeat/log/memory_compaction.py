@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Final
 
 from drumbeat.log.compaction import OffsetMap, Rules
@@ -121,7 +120,7 @@ def _rewrite(
     sources: Sequence[MemorySegment],
     rules: Rules,
 ) -> Generator[None, None, list[MemorySegment]]:
-    timeless = replace(settings, segment_ms=NEVER_MS)
+    timeless = settings._replace(segment_ms=NEVER_MS)
     compacted = [MemorySegment(sources[0].base_offset)]
     for number, batch in enumerate(_batches(partition, sources)):
         kept = rules.judge(batch)

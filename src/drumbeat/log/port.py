@@ -9,7 +9,6 @@ the expected end; what is synced survives; damage is reported, never skipped.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from drumbeat.log.file_records import FileRecords
@@ -56,8 +55,7 @@ class LogBatch(NamedTuple):
     data: memoryview
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogSettings:
+class LogSettings(NamedTuple):
     """Limits of one partition's log; the defaults are those of Kafka's topic configuration."""
 
     segment_bytes: int = 1 << 30
@@ -89,8 +87,7 @@ class Cleanable(NamedTuple):
         return self.cleanable_bytes / total if total else 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompactionBudget:
+class CompactionBudget(NamedTuple):
     """What one compaction may take: time of one core, traffic on the disk, memory for keys."""
 
     cpu_share: float = 1.0
@@ -113,8 +110,7 @@ class CompactionResult(NamedTuple):
 UNLIMITED_BUDGET: Final = CompactionBudget()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Durability:
+class Durability(NamedTuple):
     """What a successful sync survives: what the adapter has checked, and what it takes on trust."""
 
     proven: tuple[str, ...]

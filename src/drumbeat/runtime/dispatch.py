@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from drumbeat.protocol.api import API_VERSIONS_KEY
-from drumbeat.protocol.apis import APIS, heartbeat, offset_commit
+from drumbeat.protocol.apis import APIS, ApiKey
 from drumbeat.protocol.apis.api_versions import API as API_VERSIONS
 from drumbeat.protocol.compiler import Decoder, ResponseEncoder, load_codecs
 from drumbeat.protocol.errors import ProtocolError
@@ -26,7 +26,7 @@ _FLEXIBLE_FRAME_START: Final = struct.Struct(">iix")  # ... and no tagged fields
 _LENGTH_BYTES: Final = 4
 
 # Members hear the same over and over: that all went well with the same few partitions.
-REPEATED: Final = frozenset({heartbeat.API.key, offset_commit.API.key})
+REPEATED: Final = frozenset({ApiKey.HEARTBEAT, ApiKey.OFFSET_COMMIT})
 REMEMBERED_MAX: Final = 1024  # responses of one version of one API
 REMEMBERED_BYTES_MAX: Final = 1024
 

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import shutil
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -23,7 +22,7 @@ from support.offsets_log import DAY_MS, FILLER, RECORDED, SETTINGS, TIMESTAMP, c
 from support.offsets_log import batch as batch_of
 
 TP = TopicPartition("__consumer_offsets", 7)
-KEPT = replace(SETTINGS, history_retention_ms=7 * DAY_MS)
+KEPT = SETTINGS._replace(history_retention_ms=7 * DAY_MS)
 # Before which batches the log was compacted: what the compaction before made, and some more.
 CUTS = [(), (4,), (3, 6, 9)]
 COMMITS = [batch_of(commit("g", n, n % 3), commit("h", n)) for n in range(12)]
@@ -39,7 +38,7 @@ async def append(log, *batches):
 
 async def append_and_compact(log, data, now_ms):
     """A segment ends where the next batch does not fit; what is closed is compacted."""
-    log.configure(replace(KEPT, segment_bytes=len(data)))
+    log.configure(KEPT._replace(segment_bytes=len(data)))
     await append(log, data)
     log.configure(KEPT)
     await log.compact(now_ms)

@@ -4,7 +4,8 @@ from base64 import b64encode, urlsafe_b64encode
 from typing import Any, NamedTuple
 
 from drumbeat.cli.record_lines import headers_document, plain, time_or_none
-from drumbeat.core.record_codec import decode, read_modern_key, read_modern_value
+from drumbeat.core.modern_codec import read_modern_key, read_modern_value
+from drumbeat.core.record_codec import decode
 from drumbeat.core.records import (
     GroupMetadataRecord,
     MemberMetadata,

@@ -20,19 +20,19 @@ from drumbeat.core.handlers.offset_fetch import offset_fetch
 from drumbeat.core.handlers.sync_group import sync_group
 from drumbeat.core.outcome import Context, Outcome
 from drumbeat.core.session import View
-from drumbeat.protocol import apis
+from drumbeat.protocol.apis import ApiKey
 
 Handler: TypeAlias = Callable[[View, Context, Any], Outcome]
 
 HANDLERS: Mapping[int, Handler] = {
-    apis.offset_commit.API.key: offset_commit,
-    apis.offset_fetch.API.key: offset_fetch,
-    apis.join_group.API.key: join_group,
-    apis.heartbeat.API.key: heartbeat,
-    apis.leave_group.API.key: leave_group,
-    apis.sync_group.API.key: sync_group,
-    apis.describe_groups.API.key: describe_groups,
-    apis.list_groups.API.key: list_groups,
-    apis.delete_groups.API.key: delete_groups,
-    apis.offset_delete.API.key: offset_delete,
+    ApiKey.OFFSET_COMMIT: offset_commit,
+    ApiKey.OFFSET_FETCH: offset_fetch,
+    ApiKey.JOIN_GROUP: join_group,
+    ApiKey.HEARTBEAT: heartbeat,
+    ApiKey.LEAVE_GROUP: leave_group,
+    ApiKey.SYNC_GROUP: sync_group,
+    ApiKey.DESCRIBE_GROUPS: describe_groups,
+    ApiKey.LIST_GROUPS: list_groups,
+    ApiKey.DELETE_GROUPS: delete_groups,
+    ApiKey.OFFSET_DELETE: offset_delete,
 }

@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from drumbeat.core import reducer
-from drumbeat.core.record_codec import decode, read_modern_value
+from drumbeat.core.modern_codec import read_modern_value
+from drumbeat.core.record_codec import decode
 from drumbeat.core.records import (
     GroupMetadataRecord,
     GroupMetadataTombstone,

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from drumbeat.core.record_codec import read_modern_key, read_modern_value
+from drumbeat.core.modern_codec import read_modern_key, read_modern_value
 from drumbeat.core.records import ModernGroupRecord, RecordType
 from drumbeat.pipeline.tables.builder import NONE
 from drumbeat.pipeline.tables.group_changes import (

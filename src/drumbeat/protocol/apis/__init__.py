@@ -1,88 +1,72 @@
 """Every API that Drumbeat can encode and decode: the one table, sorted by key.
 
-Which of them a node answers is decided by the handlers it has (`runtime/handlers`), not here.
+Which of them a node answers is decided by the handlers it has (`runtime/handlers`), not here. The
+module of an API is imported when it is asked for: to declare them all takes longer than to start
+an interpreter.
 """
 
-from drumbeat.protocol.api import Api
-from drumbeat.protocol.apis import (
-    add_offsets_to_txn,
-    add_partitions_to_txn,
-    alter_configs,
-    api_versions,
-    consumer_group_describe,
-    consumer_group_heartbeat,
-    create_partitions,
-    create_topics,
-    delete_groups,
-    delete_records,
-    delete_topics,
-    describe_cluster,
-    describe_configs,
-    describe_groups,
-    describe_log_dirs,
-    describe_topic_partitions,
-    end_txn,
-    fetch,
-    find_coordinator,
-    heartbeat,
-    incremental_alter_configs,
-    init_producer_id,
-    join_group,
-    leave_group,
-    list_groups,
-    list_offsets,
-    metadata,
-    offset_commit,
-    offset_delete,
-    offset_fetch,
-    offset_for_leader_epoch,
-    produce,
-    sasl_authenticate,
-    sasl_handshake,
-    sync_group,
-    txn_offset_commit,
-    write_txn_markers,
-)
+from collections.abc import Iterator, Mapping
+from enum import IntEnum
+from importlib import import_module
 
-APIS: dict[int, Api] = {
-    module.API.key: module.API
-    for module in (
-        produce,
-        fetch,
-        list_offsets,
-        metadata,
-        offset_commit,
-        offset_fetch,
-        find_coordinator,
-        join_group,
-        heartbeat,
-        leave_group,
-        sync_group,
-        describe_groups,
-        list_groups,
-        sasl_handshake,
-        api_versions,
-        create_topics,
-        delete_topics,
-        delete_records,
-        init_producer_id,
-        offset_for_leader_epoch,
-        add_partitions_to_txn,
-        add_offsets_to_txn,
-        end_txn,
-        write_txn_markers,
-        txn_offset_commit,
-        describe_configs,
-        alter_configs,
-        describe_log_dirs,
-        sasl_authenticate,
-        create_partitions,
-        delete_groups,
-        incremental_alter_configs,
-        offset_delete,
-        describe_cluster,
-        consumer_group_heartbeat,
-        consumer_group_describe,
-        describe_topic_partitions,
-    )
-}
+from drumbeat.protocol.api import Api
+
+
+class ApiKey(IntEnum):
+    """The module of this package that has the same name declares the API."""
+
+    PRODUCE = 0
+    FETCH = 1
+    LIST_OFFSETS = 2
+    METADATA = 3
+    OFFSET_COMMIT = 8
+    OFFSET_FETCH = 9
+    FIND_COORDINATOR = 10
+    JOIN_GROUP = 11
+    HEARTBEAT = 12
+    LEAVE_GROUP = 13
+    SYNC_GROUP = 14
+    DESCRIBE_GROUPS = 15
+    LIST_GROUPS = 16
+    SASL_HANDSHAKE = 17
+    API_VERSIONS = 18
+    CREATE_TOPICS = 19
+    DELETE_TOPICS = 20
+    DELETE_RECORDS = 21
+    INIT_PRODUCER_ID = 22
+    OFFSET_FOR_LEADER_EPOCH = 23
+    ADD_PARTITIONS_TO_TXN = 24
+    ADD_OFFSETS_TO_TXN = 25
+    END_TXN = 26
+    WRITE_TXN_MARKERS = 27
+    TXN_OFFSET_COMMIT = 28
+    DESCRIBE_CONFIGS = 32
+    ALTER_CONFIGS = 33
+    DESCRIBE_LOG_DIRS = 35
+    SASL_AUTHENTICATE = 36
+    CREATE_PARTITIONS = 37
+    DELETE_GROUPS = 42
+    INCREMENTAL_ALTER_CONFIGS = 44
+    OFFSET_DELETE = 47
+    DESCRIBE_CLUSTER = 60
+    CONSUMER_GROUP_HEARTBEAT = 68
+    CONSUMER_GROUP_DESCRIBE = 69
+    DESCRIBE_TOPIC_PARTITIONS = 75
+
+
+class _Apis(Mapping[int, Api]):
+    def __init__(self) -> None:
+        self._modules = {int(key): f"{__name__}.{key.name.lower()}" for key in ApiKey}
+
+    def __getitem__(self, key: int) -> Api:
+        api: Api = import_module(self._modules[key]).API
+        return api
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+
+APIS: Mapping[int, Api] = _Apis()

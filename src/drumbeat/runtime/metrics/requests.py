@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from time import perf_counter
 from typing import Any, Final
 
-from drumbeat.protocol import apis
+from drumbeat.protocol.apis import APIS, ApiKey
 from drumbeat.protocol.pieces import Pieces
 from drumbeat.runtime.dispatch import Answer, Dispatcher, Endpoint, Handler
 from drumbeat.runtime.metrics.exposition import Family, Sample, histogram_samples
@@ -21,11 +21,11 @@ from drumbeat.runtime.tasks import Tasks
 TIMED_ONE_IN: Final = 64
 FREQUENT: Final = frozenset(
     {
-        apis.produce.API.key,
-        apis.fetch.API.key,
-        apis.offset_commit.API.key,
-        apis.offset_fetch.API.key,
-        apis.heartbeat.API.key,
+        ApiKey.PRODUCE,
+        ApiKey.FETCH,
+        ApiKey.OFFSET_COMMIT,
+        ApiKey.OFFSET_FETCH,
+        ApiKey.HEARTBEAT,
     }
 )
 UNSUPPORTED: Final = -1  # stands for all versions of ApiVersions that are answered in v0
@@ -166,4 +166,4 @@ def _version_labels(api_key: int, api_version: int) -> dict[str, object]:
 
 
 def _name(api_key: int) -> str:
-    return apis.APIS[api_key].name
+    return APIS[api_key].name
