@@ -1,6 +1,10 @@
 # Every command of the project. `make help` lists them.
 
-PYTHON ?= python3
+# The system's Python if it has what is needed here: it is built with optimisations that one compiled
+# by hand often lacks, and without them the same code took up to 2.5 times as long.
+HAS_ALL := import sys, sysconfig, os, ensurepip, venv; \
+	sys.exit(sys.version_info < (3, 11) or not os.path.exists(sysconfig.get_path("include") + "/Python.h"))
+PYTHON ?= $(shell /usr/bin/python3 -c '$(HAS_ALL)' 2> /dev/null && echo /usr/bin/python3 || echo python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed

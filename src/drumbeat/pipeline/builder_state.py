@@ -13,6 +13,7 @@ import pickle
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -181,6 +182,10 @@ class _Pickler(pickle.Pickler):
         if isinstance(value, Watermarks):
             return _WATERMARKS
         return _EVENTS if isinstance(value, GroupEvents) else None
+
+    def reducer_override(self, value: Any) -> Any:
+        # By value. Python 3.11.2 would write a call of `getattr`, which has no place in a state.
+        return (type(value), (value.value,)) if isinstance(value, Enum) else NotImplemented
 
 
 class _Unpickler(pickle.Unpickler):
