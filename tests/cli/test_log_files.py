@@ -6,6 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from drumbeat.cli.common import Output
+from drumbeat.cli.log.dump import Contents, Dump
+from drumbeat.cli.log.files import find_partitions
+from drumbeat.cli.log.verify import verify_partition
 from drumbeat.client import OffsetAndMetadata, SyncConsumer, TopicPartition
 from drumbeat.client.admin import NewTopic, SyncAdmin
 from drumbeat.log.names import segment_stem
@@ -111,6 +115,16 @@ def test_a_running_nodes_files(drumbeat, tmp_path):
     assert member["subscription"]["topics"] == [topic]
     assert member["assignment"]["assigned_partitions"] == [{"topic": topic, "partitions": [0]}]
     assert "all sound" in drumbeat("log", "verify", str(tmp_path)).stdout
+
+
+def test_a_segment_that_a_node_deletes_meanwhile_is_passed_over(folder, capsys):
+    partitions = find_partitions([str(folder)])
+    segment_path(folder, 0, 0).unlink()
+    (report,) = map(verify_partition, partitions)
+    assert (report.segments, report.records, report.findings) == (1, 50, [])
+    assert Dump(Contents.AUTO, 0, Output.JSON, 0).write(partitions) is None
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["offset"] for row in rows] == list(range(100, 150))
 
 
 def _create(servers, topic):

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from enum import StrEnum
 from itertools import islice
 from typing import Any
@@ -91,7 +92,8 @@ class Dump:
         return page, None
 
     def _rows(self, segment: SegmentFile, contents: Contents) -> Iterator[Any]:
-        with open_for_reading(segment.path) as fd:
+        """None of a file that a node which runs beside us has deleted."""
+        with suppress(FileNotFoundError), open_for_reading(segment.path) as fd:
             position = 0
             for batch in read_batches(fd, 0, os.fstat(fd).st_size):
                 if batch.header.last_offset >= self._from_offset:

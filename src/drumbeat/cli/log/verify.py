@@ -25,7 +25,10 @@ def verify_partition(partition: PartitionFiles) -> PartitionReport:
         check = _SegmentCheck(
             segment, report, partition.has_offsets_records, 0 if segment.is_old else next_offset
         )
-        check.run()
+        try:
+            check.run()
+        except FileNotFoundError:
+            continue  # a node that runs beside us has deleted it
         if not segment.is_old:
             next_offset = check.next_offset
     if partition.is_whole:
