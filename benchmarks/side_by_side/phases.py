@@ -131,8 +131,6 @@ def _warm_data(bench: Bench, brokers: Sequence[Broker]) -> None:
     _transfers(bench, [data.prepare_fetch(*pair) for pair in pairs])
     for batch_bytes in bench.plan.batch_bytes:
         _transfers(bench, [data.prepare_produce(*pair, batch_bytes) for pair in pairs])
-    for pair in pairs:
-        data.delete_topic(*pair)
 
 
 def _transfers(bench: Bench, prepared: Sequence[data.Prepared]) -> None:

@@ -15,8 +15,6 @@ from benchmarks.side_by_side.generator import run_job
 from benchmarks.side_by_side.generator.flood import Flood
 from benchmarks.side_by_side.requests import call, call_raw, frames_of
 from benchmarks.side_by_side.results import MB_PER_CPU_S, MB_PER_S, WARM, Key
-from drumbeat.protocol.apis import delete_topics
-from drumbeat.protocol.apis.delete_topics import DeleteTopicsRequest
 from support.data_topics import (
     FETCH,
     PRODUCE,
@@ -34,7 +32,7 @@ PARTITIONS = 8
 RECORD_BYTES = 1_000
 BATCH_BYTES = 100_000
 FETCH_BYTES = 1_000_000
-PRODUCE_VERSION, FETCH_VERSION, DELETE_TOPICS_VERSION = 9, 12, 5
+PRODUCE_VERSION, FETCH_VERSION = 9, 12
 _numbers = count()
 
 
@@ -77,12 +75,6 @@ def new_topic(broker: Broker) -> Topic:
         return create_topic(
             wire, f"data-{next(_numbers)}", partitions=PARTITIONS, retention_ms="-1"
         )
-
-
-def delete_topic(broker: Broker, topic: Topic) -> None:
-    request = DeleteTopicsRequest(topic_names=(topic.name,), timeout_ms=10_000)
-    with Wire(broker.servers) as wire:
-        call(wire, delete_topics.API, DELETE_TOPICS_VERSION, request)
 
 
 def prepare_produce(broker: Broker, topic: Topic, batch_bytes: int) -> Prepared:
