@@ -62,6 +62,7 @@ def test_every_module_says_what_it_is_for():
 
 def test_an_api_has_one_name_everywhere():
     """protocol/apis/x.py declares it; core/handlers/x.py or runtime/handlers/x.py answers it."""
+    assert {key: api.key for key, api in APIS.items()} == {key: key for key in ApiKey}
     declared = {key: api.request.__module__.rsplit(".", 1)[1] for key, api in APIS.items()}
     files = {p.stem for p in (ROOT / "src/drumbeat/protocol/apis").glob("*.py")} - {"__init__"}
     assert files == set(declared.values())
