@@ -61,6 +61,7 @@ QUICK = Plan(
 )
 FULL = QUICK._replace(
     cold_repetitions=3,
+    repetitions=5,
     window_s=1.5,
     warm_rebalances=10,
     connections=(1, 10, 100, 1_000),

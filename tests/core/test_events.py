@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from drumbeat.core.events import GroupEvent, GroupEventType, event_value
 from support.coordinator import START_MS, Coordinator
@@ -177,3 +179,10 @@ def test_value_is_one_json_object_whatever_the_names():
         "client_id": "\x1b[2J",
         "n": 1,
     }
+
+
+@given(st.dictionaries(st.sampled_from("abc"), st.none() | st.integers() | st.text()))
+def test_value_is_what_the_json_module_makes_of_it(fields):
+    event = GroupEvent(GroupEventType.REBALANCE_BEGUN, "g", 5, fields)
+    document = {"type": "rebalance_begun", "group_id": "g", "at_ms": 5, **fields}
+    assert event_value(event) == json.dumps(document, separators=(",", ":")).encode()

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import pytest
 from confluent_kafka import Consumer, Producer
 
-from drumbeat.client import SyncAdmin
+from drumbeat.client.admin import OffsetSpec, SyncAdmin
 from drumbeat.client.values import TopicPartition
 from drumbeat.pipeline.session import COORDINATING, register_sources, spark_session
 from drumbeat.pipeline.sources.brokers import Brokers
@@ -24,6 +24,7 @@ from pipeline.sources_broker.kit import (
 )
 from support.data_topics import fresh_name
 from support.ports import free_ports
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.interop
 
@@ -52,10 +53,10 @@ def session():
 
 
 class Transactions:
-    """A transactional producer, one transaction at a time."""
+    """A transactional producer, one transaction at a time, in partition 0."""
 
-    def __init__(self, servers, topic):
-        self._topic = topic
+    def __init__(self, servers, admin, topic):
+        self._admin, self._topic = admin, topic
         self._producer = Producer(
             {"bootstrap.servers": servers, "transactional.id": fresh_name("txn"), "linger.ms": 0}
         )
@@ -69,10 +70,20 @@ class Transactions:
         return self
 
     def commit(self):
-        self._producer.commit_transaction(SECONDS_MAX)
+        self._end(self._producer.commit_transaction)
 
     def abort(self):
-        self._producer.abort_transaction(SECONDS_MAX)
+        self._end(self._producer.abort_transaction)
+
+    def _end(self, end_transaction):
+        """Kafka answers once the outcome is decided, and writes the marker to the log later."""
+        marker_at = self._end_offset()
+        end_transaction(SECONDS_MAX)
+        wait_until(lambda: self._end_offset() > marker_at, SECONDS_MAX, "a transaction's marker")
+
+    def _end_offset(self):
+        partition = TopicPartition(self._topic, 0)
+        return self._admin.list_offsets({partition: OffsetSpec.LATEST})[partition].offset
 
 
 def values(rows):
@@ -81,7 +92,7 @@ def values(rows):
 
 def test_transactions_by_isolation_level(kafka, admin):
     topic = new_topic(admin)
-    first, second = Transactions(kafka, topic), Transactions(kafka, topic)
+    first, second = (Transactions(kafka, admin, topic) for _ in range(2))
     first.write(b"a1", b"a2")
     second.write(b"b1")
     first.abort()
@@ -110,7 +121,7 @@ def test_transactions_by_isolation_level(kafka, admin):
 
 def test_transactions_larger_than_a_response(kafka, admin):
     topic = new_topic(admin)
-    transactions = Transactions(kafka, topic)
+    transactions = Transactions(kafka, admin, topic)
     for number in range(8):
         transactions.write(*(b"%d %d" % (number, row) for row in range(500)))
         transactions.commit() if number % 2 else transactions.abort()

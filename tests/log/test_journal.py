@@ -4,14 +4,18 @@ import asyncio
 import os
 import random
 import shutil
+import struct
 import threading
 
 import pytest
+from crc32c import crc32c
 
 from drumbeat.log.commit import SMALL_BYTES_MAX
 from drumbeat.log.errors import AppendFailed, CorruptLog, LogError
 from drumbeat.log.files import Disk
-from drumbeat.log.journal import FILE, Entry, Journal, read_entries, replay
+from drumbeat.log.journal import FILE, Journal
+from drumbeat.log.journal_format import Entry, read_entries
+from drumbeat.log.journal_replay import replay
 from drumbeat.log.port import TopicPartition
 from drumbeat.log.store import LocalStore
 from log.helpers import SETTINGS, FaultyDisk, append, contents, flip, write
@@ -206,7 +210,8 @@ def test_a_torn_journal_keeps_what_stands_before_the_tear(tmp_path):
         data = file.read()
         file.seek(data.rindex(entries[-1].buffers[0]))
         file.write(b"torn")
-    assert read_entries(os.open(crashed / FILE, os.O_RDONLY)) == entries[:-1]
+    whole_rounds = entries[: -len(PARTITIONS)]
+    assert read_entries(os.open(crashed / FILE, os.O_RDONLY)) == whole_rounds
 
 
 def test_a_closed_store_leaves_nothing_to_replay(tmp_path):
@@ -224,6 +229,15 @@ def test_a_damaged_beginning_is_named_and_left_as_it_is(tmp_path, place):
         with pytest.raises(CorruptLog, match=FILE):
             asyncio.run(opened(crashed, exclusive=is_exclusive))
     assert (crashed / FILE).read_bytes() == damaged
+
+
+def test_a_journal_of_another_version_is_named_and_left_as_it_is(tmp_path):
+    fields = struct.pack(">8sIQ", b"DRUMJRNL", 1, 7)
+    older = fields + struct.pack(">I", crc32c(fields)) + bytes(4096)
+    (tmp_path / FILE).write_bytes(older)
+    with pytest.raises(CorruptLog, match=r"of version 1; .* stop in order"):
+        asyncio.run(opened(tmp_path, exclusive=True))
+    assert (tmp_path / FILE).read_bytes() == older
 
 
 @pytest.mark.parametrize("content", [b"", b"DRUM", bytes(100), bytes(2 << 20)])

@@ -21,7 +21,7 @@ from drumbeat.protocol.record_batch import (
     read_header,
     with_log_append_time,
 )
-from drumbeat.protocol.record_section import _read_record
+from drumbeat.protocol.record_section import read_record
 from drumbeat.protocol.records import (
     BatchOptions,
     ControlRecordType,
@@ -430,7 +430,7 @@ def test_any_damage_gives_records_or_the_one_error(codec, edits):
 def read_plainly(section: bytes, header: BatchHeader) -> list[tuple]:
     rows, position = [], 0
     for _ in range(header.record_count):
-        row, position = _read_record(section, position, header)
+        row, position = read_record(section, position, header)
         rows.append(row)
     return rows
 

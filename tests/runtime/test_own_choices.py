@@ -13,7 +13,10 @@ from drumbeat.protocol.apis.init_producer_id import API as INIT_PRODUCER_ID
 from drumbeat.protocol.apis.init_producer_id import InitProducerIdRequest
 from drumbeat.protocol.apis.metadata import API as METADATA
 from drumbeat.protocol.apis.metadata import MetadataRequest, MetadataRequestTopic
+from drumbeat.protocol.compression import Codec
 from drumbeat.protocol.errors import ErrorCode
+from drumbeat.protocol.records import BatchOptions
+from drumbeat.runtime.record_validation import DECOMPRESSED_BYTES_MAX
 from drumbeat.testing import Cluster
 from support.data_topics import (
     FETCH,
@@ -28,6 +31,13 @@ from support.data_topics import (
     values_in,
 )
 from support.topics import described
+from support.unsound_batches import (
+    ATTRIBUTES_AT,
+    FIRST_RECORD,
+    TWO_RECORDS,
+    changed,
+    holding,
+)
 from support.wire import Wire, request_frame
 
 NONE = ErrorCode.NONE
@@ -104,3 +114,31 @@ def test_a_node_in_memory_serves_the_same(tmp_path):
         assert produce_to(wire, topic, batch(b"b")).base_offset == 1
         assert values_in(fetch_from(wire, topic).records) == [b"a", b"b"]
     assert list(tmp_path.iterdir()) == []
+
+
+OTHER_REFUSALS = {
+    "no number": holding(b"\xff" * 40),
+    "an offset twice": holding(FIRST_RECORD * 2),
+    "an offset twice, compressed": holding(FIRST_RECORD * 2, Codec.GZIP),
+    "a compressed record announces more than it has": holding(
+        bytes([TWO_RECORDS[0] + 40]) + TWO_RECORDS[1:], Codec.LZ4
+    ),
+    "a compressed record announces less than it has": holding(
+        bytes([TWO_RECORDS[0] - 2]) + TWO_RECORDS[1:], Codec.GZIP
+    ),
+    "what is not compressed": changed(batch(b"first", b"second"), ATTRIBUTES_AT, ">h", Codec.LZ4),
+    "more than may be decompressed": batch(
+        *[bytes(1 << 20)] * ((DECOMPRESSED_BYTES_MAX >> 20) + 1),
+        options=BatchOptions(codec=Codec.LZ4),
+    ),
+}
+
+
+@pytest.mark.parametrize("data", OTHER_REFUSALS.values(), ids=OTHER_REFUSALS.keys())
+def test_what_consumers_could_not_read_is_the_producers_fault(wire, data):
+    """Kafka takes some of these, and answers UNKNOWN_SERVER_ERROR to others."""
+    topic = create_topic(wire)
+    response = produce_to(wire, topic, data)
+    assert (response.error_code, response.base_offset) == (ErrorCode.INVALID_RECORD, -1)
+    assert response.error_message
+    assert fetch_from(wire, topic).records == b""

@@ -3,13 +3,13 @@
 import struct
 
 import pytest
-from crc32c import crc32c
 
 from drumbeat.protocol.apis.find_coordinator import API as FIND_COORDINATOR
 from drumbeat.protocol.apis.find_coordinator import FindCoordinatorRequest
 from drumbeat.protocol.apis.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from drumbeat.protocol.compression import Codec
 from drumbeat.protocol.errors import ErrorCode
+from drumbeat.protocol.record_batch import read_header
 from drumbeat.protocol.records import BatchOptions, Record, encode_batch
 from support.data_topics import (
     BASE_TIMESTAMP,
@@ -27,6 +27,15 @@ from support.data_topics import (
     values_in,
 )
 from support.topics import described
+from support.unsound_batches import (
+    FIRST_RECORD,
+    LAST_OFFSET_DELTA_AT,
+    MAX_TIMESTAMP_AT,
+    RECORD_COUNT_AT,
+    TWO_RECORDS,
+    changed,
+    holding,
+)
 from support.waiting import wait_until
 from support.wire import Wire, request_frame
 
@@ -175,20 +184,34 @@ def test_internal_topics_are_not_for_clients(wire, version):
 # -- what a batch has to be like -----------------------------------------------------------------
 
 
-def changed(data: bytes, position: int, layout: str, value: int) -> bytes:
-    """`data` with one field overwritten and its checksum made right again."""
-    result = bytearray(data)
-    struct.pack_into(layout, result, position, value)
-    struct.pack_into(">I", result, 17, crc32c(bytes(result[21:])))
-    return bytes(result)
-
-
 ONE = batch(b"value")
-LAST_OFFSET_DELTA_AT, RECORD_COUNT_AT = 23, 57
 # A message of format v1: offset, size, crc, magic, attributes, timestamp, key, value.
 MESSAGE_V1 = bytes(8) + struct.pack(">iIbbqii", 22, 0, 1, 0, BASE_TIMESTAMP, -1, -1)
 
+# Each would keep consumers of its partition from going on. See also test_own_choices.py.
+UNREADABLE = {
+    "a record is missing": FIRST_RECORD,
+    "bytes behind the last record": TWO_RECORDS + bytes(3),
+    "the last record is cut off": TWO_RECORDS[:-3],
+    "no records at all": b"",
+    "zeros": bytes(40),
+    "headers that are not there": TWO_RECORDS[:-1] + b"\x02",
+    "a negative number of headers": TWO_RECORDS[:-1] + b"\x01",
+}
+
 REFUSED = {
+    **{
+        f"{name}, {codec.name}": (holding(section, codec), ErrorCode.INVALID_RECORD)
+        for name, section in UNREADABLE.items()
+        for codec in (Codec.NONE, Codec.GZIP, Codec.LZ4)
+    },
+    **{
+        f"a record {wrong} than it has": (
+            holding(bytes([TWO_RECORDS[0] + by]) + TWO_RECORDS[1:]),
+            ErrorCode.INVALID_RECORD,
+        )
+        for wrong, by in (("announces more", 40), ("announces less", -2))
+    },
     "no batch at all": (b"", ErrorCode.INVALID_RECORD),
     "a few bytes": (ONE[:5], ErrorCode.INVALID_RECORD),
     "half a header": (ONE[:30], ErrorCode.INVALID_RECORD),
@@ -258,6 +281,19 @@ def test_the_largest_batch_that_is_taken(wire):
     assert (len(exact), len(one_more)) == (2000, 2001)
     assert produce_to(wire, topic, exact).error_code == ErrorCode.NONE
     assert produce_to(wire, topic, one_more).error_code == ErrorCode.MESSAGE_TOO_LARGE
+
+
+@pytest.mark.parametrize("told", [-1, BASE_TIMESTAMP + 3_600_000])
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
+def test_the_largest_timestamp_is_that_of_the_records(wire, codec, told):
+    """Retention and the search by time would believe a header that tells another."""
+    topic = create_topic(wire)
+    honest = batch(b"a", b"b", options=BatchOptions(codec=codec))
+    assert not produce_to(wire, topic, changed(honest, MAX_TIMESTAMP_AT, ">q", told)).error_code
+    stored = fetch_from(wire, topic).records
+    assert read_header(stored).max_timestamp == BASE_TIMESTAMP + 1
+    assert [record.value for record in records_in(stored)] == [b"a", b"b"]
+    assert offset_of(wire, topic, BASE_TIMESTAMP + 2) == (-1, -1)
 
 
 # -- topic configs that change what is stored ----------------------------------------------------

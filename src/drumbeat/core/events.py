@@ -20,8 +20,10 @@ EventField: TypeAlias = str | int | None
 
 CLIENT_REASON_CHARS_MAX = 255  # where Kafka's own client cuts it (KIP-800)
 
-# Made once: `json.dumps` makes an encoder for every call that asks for other separators.
-_TO_JSON: Final = json.JSONEncoder(separators=(",", ":")).encode
+# What a JSON encoder does with a string. All of an encoder took 4.1 us for an event, this 1.5
+# (compiled; interpreted 4.9 and 3.6).
+_quoted: Final = json.encoder.encode_basestring_ascii
+_NULL: Final = "null"
 
 
 class GroupEventType(StrEnum):
@@ -73,13 +75,16 @@ class Cause(NamedTuple):
 
 def event_value(event: GroupEvent) -> bytes:
     """The record's value: one JSON object, ASCII only, keys in the order they were given."""
-    document = {
-        "type": event.type.value,
-        "group_id": event.group_id,
-        "at_ms": event.at_ms,
-        **event.fields,
-    }
-    return _TO_JSON(document).encode()
+    event_type, group_id, at_ms, fields = event
+    members = [f'"type":"{event_type.value}","group_id":{_quoted(group_id)},"at_ms":{at_ms}']
+    members += [f'"{name}":{_json(value)}' for name, value in fields.items()]
+    return f"{{{','.join(members)}}}".encode()
+
+
+def _json(value: EventField) -> str:
+    if value is None:
+        return _NULL
+    return _quoted(value) if isinstance(value, str) else f"{value:d}"
 
 
 def member_event(

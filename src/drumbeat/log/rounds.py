@@ -19,7 +19,8 @@ from typing import Final, Protocol
 
 from drumbeat.log.commit import Commit, CommitFailure, descriptor
 from drumbeat.log.files import SyncError
-from drumbeat.log.journal import Entry, Journal
+from drumbeat.log.journal import Journal
+from drumbeat.log.journal_format import Entry
 from drumbeat.log.kernel_sync import KernelSync, open_kernel_sync
 from drumbeat.log.sync_thread import SyncThread
 from drumbeat.log.workers import Workers

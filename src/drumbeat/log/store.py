@@ -22,7 +22,8 @@ from drumbeat.log.deletion import finish_deletions, remove_partition
 from drumbeat.log.durability import describe_durability
 from drumbeat.log.errors import LogError
 from drumbeat.log.files import Disk, make_directory, sync_directory, write_file_atomically
-from drumbeat.log.journal import FILE, Journal, has_entries, replay
+from drumbeat.log.journal import FILE, Journal
+from drumbeat.log.journal_replay import has_entries, replay
 from drumbeat.log.local import LocalPartitionLog
 from drumbeat.log.locks import DataDirectoryLock
 from drumbeat.log.metadata import read_topic_id

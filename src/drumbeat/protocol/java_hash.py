@@ -6,7 +6,8 @@ second the order of members, the election of a leader and which protocol wins a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import struct
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -19,11 +20,18 @@ _CACHED_LENGTH_MAX: Final = 255  # long names would make the cache large
 
 def java_hash(text: str) -> int:
     """h = 31 * h + unit over the UTF-16 units, as a signed 32-bit integer."""
-    units = text.encode("utf-16-be", "surrogatepass")
     h = 0
-    for at in range(0, len(units), 2):
-        h = (31 * h + (units[at] << 8) + units[at + 1]) & _MASK
+    for unit in _units(text):
+        # Not 31 * h: compiled code multiplies small numbers only without making objects of them.
+        h = ((h << 5) - h + unit) & _MASK
     return h - (1 << 32) if h & _SIGN else h
+
+
+def _units(text: str) -> Sequence[int]:
+    if text.isascii():
+        return text.encode()
+    data = text.encode("utf-16-be", "surrogatepass")
+    return struct.unpack(f">{len(data) // 2}H", data)
 
 
 def partition_for(group_id: str, partition_count: int) -> int:

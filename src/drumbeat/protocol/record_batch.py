@@ -226,9 +226,18 @@ def with_log_append_time(batch: Buffer, now_ms: int) -> bytes:
     stamped = bytearray(batch)
     (attributes,) = _INT16.unpack_from(stamped, _ATTRIBUTES_AT)
     _INT16.pack_into(stamped, _ATTRIBUTES_AT, attributes | LOG_APPEND_TIME_FLAG)
-    _INT64.pack_into(stamped, _MAX_TIMESTAMP_AT, now_ms)
-    _UINT32.pack_into(stamped, _CRC_AT, crc32c(memoryview(stamped)[_ATTRIBUTES_AT:]))
-    return bytes(stamped)
+    return _stamped(stamped, now_ms)
+
+
+def with_max_timestamp(batch: Buffer, max_timestamp: int) -> bytes:
+    """A copy of `batch` whose header tells the largest timestamp of its records."""
+    return _stamped(bytearray(batch), max_timestamp)
+
+
+def _stamped(batch: bytearray, max_timestamp: int) -> bytes:
+    _INT64.pack_into(batch, _MAX_TIMESTAMP_AT, max_timestamp)
+    _UINT32.pack_into(batch, _CRC_AT, crc32c(memoryview(batch)[_ATTRIBUTES_AT:]))
+    return bytes(batch)
 
 
 def _check_magic(buffer: Buffer, position: int, end: int) -> None:

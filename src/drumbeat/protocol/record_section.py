@@ -7,7 +7,7 @@ that does not recognise goes to the plain reader, which is complete and says wha
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from drumbeat.protocol.record_batch import BatchHeader, CorruptBatch
 from drumbeat.protocol.varint import (
@@ -23,9 +23,9 @@ Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
 # Offset, timestamp, key, value, headers: plain tuples, because a class costs a call per record.
 Row: TypeAlias = tuple[int, int, bytes | None, bytes | None, Headers]
 
-_RECORD_BYTES_MIN = 7  # length, attributes, two deltas, two lengths, header count
+RECORD_BYTES_MIN: Final = 7  # length, attributes, two deltas, two lengths, header count
 _HEADER_BYTES_MIN = 2  # key length, value length
-_TWO_BYTE_VARINT_MAX = 0x3FFF
+TWO_BYTE_VARINT_MAX: Final = 0x3FFF
 _NO_HEADERS = b"\x00"
 # Header keys are text by agreement only. What is not UTF-8 has to survive a rewrite of the batch.
 _KEY_ERRORS = "surrogateescape"
@@ -34,13 +34,13 @@ _KEY_ERRORS = "surrogateescape"
 def read_rows(data: bytes, position: int, header: BatchHeader) -> list[Row]:
     """All records from `position` to the end of `data`, with absolute offsets and timestamps."""
     size = len(data) - position
-    if header.record_count * _RECORD_BYTES_MIN > size:
+    if header.record_count * RECORD_BYTES_MIN > size:
         raise CorruptBatch(f"{header.record_count} records declared in {size} bytes")
     rows: list[Row] = []
     position = _read_ordinary(data, position, header, rows)
     while len(rows) < header.record_count:
         try:
-            row, position = _read_record(data, position, header)
+            row, position = read_record(data, position, header)
         except (MalformedVarint, CorruptBatch) as error:
             where = f"record {len(rows) + 1} of {header.record_count}"
             raise CorruptBatch(f"{where}: {error}") from error
@@ -91,7 +91,7 @@ def _read_ordinary(data: bytes, position: int, header: BatchHeader, rows: list[R
             value_at, position = position, position + (value_length >> 1)
             value = None if value_length == 1 else data[value_at:position]
             headers, position = (
-                _read_headers(data, position, end) if data[position] else ((), position + 1)
+                read_headers(data, position, end) if data[position] else ((), position + 1)
             )
             if (
                 position != end
@@ -101,7 +101,7 @@ def _read_ordinary(data: bytes, position: int, header: BatchHeader, rows: list[R
                 or (key_length & 1 and key_length > 1)
                 or (value_length & 1 and value_length > 1)
                 or (length | timestamp_delta | offset_delta | key_length | value_length)
-                > _TWO_BYTE_VARINT_MAX
+                > TWO_BYTE_VARINT_MAX
             ):
                 break
             timestamp = base_timestamp + (timestamp_delta >> 1 ^ -(timestamp_delta & 1))
@@ -113,7 +113,8 @@ def _read_ordinary(data: bytes, position: int, header: BatchHeader, rows: list[R
     return start
 
 
-def _read_record(data: bytes, position: int, header: BatchHeader) -> tuple[Row, int]:
+def read_record(data: bytes, position: int, header: BatchHeader) -> tuple[Row, int]:
+    """One record, and the position behind it; raises CorruptBatch or MalformedVarint."""
     length, position = read_varint(data, position)
     start, end = position, position + length
     if length < 0 or end > len(data):
@@ -122,7 +123,7 @@ def _read_record(data: bytes, position: int, header: BatchHeader) -> tuple[Row, 
     offset_delta, position = read_varint(data, position)
     key, position = _read_bytes(data, position, end, "key")
     value, position = _read_bytes(data, position, end, "value")
-    headers, position = _read_headers(data, position, end)
+    headers, position = read_headers(data, position, end)
     if position != end:
         raise CorruptBatch(f"length {length}, but its fields take {position - start}")
     offset = header.base_offset + offset_delta
@@ -138,7 +139,7 @@ def _read_bytes(data: bytes, position: int, end: int, field: str) -> tuple[bytes
     return data[position : position + length], position + length
 
 
-def _read_headers(data: bytes, position: int, end: int) -> tuple[Headers, int]:
+def read_headers(data: bytes, position: int, end: int) -> tuple[Headers, int]:
     count, position = read_varint(data, position)
     if not 0 <= count * _HEADER_BYTES_MIN <= end - position:
         raise CorruptBatch(f"header count {count} with {end - position} bytes left")

@@ -24,6 +24,7 @@ from drumbeat.protocol.record_batch import (
     read_header,
 )
 from drumbeat.protocol.record_section import Headers, Row, encode_rows, read_rows
+from drumbeat.protocol.record_walk import latest_timestamp
 from drumbeat.protocol.varint import Buffer
 
 DECOMPRESSED_BYTES_MAX: Final = 128 * 1024 * 1024
@@ -151,6 +152,14 @@ def decode_rows(
     if rows and rows[-1][0] > header.last_offset:
         raise CorruptBatch(f"record at offset {rows[-1][0]} in a batch up to {header.last_offset}")
     return rows
+
+
+def latest_timestamp_of(batch: bytes, header: BatchHeader, *, decompressed_bytes_max: int) -> int:
+    """The largest timestamp of a batch's records; CorruptBatch if one of them cannot be read."""
+    if header.attributes & CODEC_MASK:
+        section = _decompressed(batch, header, decompressed_bytes_max)
+        return latest_timestamp(section, 0, header)
+    return latest_timestamp(batch, HEADER_BYTES, header)
 
 
 def encode_batch(records: Sequence[Row], options: BatchOptions = PLAIN) -> bytes:

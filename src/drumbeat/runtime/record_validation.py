@@ -1,14 +1,16 @@
 """What a producer may append, as Kafka's LogValidator has it: the first thing wrong, by error code.
 
-Records are decompressed only where a rule is about them: a compacted topic needs keys, timestamps
-may lie too far off, and a topic with a compression type of its own is recompressed.
+Every record is looked at, because one that cannot be read keeps every consumer of its partition
+from going on. Records are kept for a second look only where a rule is about them: a compacted
+topic needs keys, timestamps may lie too far off, and a topic with a compression type of its own is
+recompressed.
 """
 
 import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from drumbeat.protocol.compression import Codec, DecompressionError, codec_by_name
+from drumbeat.protocol.compression import Codec, codec_by_name
 from drumbeat.protocol.errors import ErrorCode
 from drumbeat.protocol.record_batch import (
     LOG_OVERHEAD,
@@ -19,13 +21,21 @@ from drumbeat.protocol.record_batch import (
     check_crc,
     read_header,
     with_log_append_time,
+    with_max_timestamp,
 )
-from drumbeat.protocol.records import BatchOptions, Record, decode_records, encode_batch
+from drumbeat.protocol.records import (
+    BatchOptions,
+    Record,
+    decode_records,
+    encode_batch,
+    latest_timestamp_of,
+)
 from drumbeat.runtime.config import TopicConfig
 
 ZSTD_SINCE_PRODUCE = 7
-# Decompression holds up every other client, so a small batch may not grow without limit.
-DECOMPRESSED_BYTES_MAX = 16 << 20
+# Decompression holds up every other client, so a small batch may not grow without limit: 32 times
+# what a topic takes by default. Kafka has no such limit.
+DECOMPRESSED_BYTES_MAX = 32 << 20
 OLD_MAGICS = (0, 1)
 
 LOG_APPEND_TIME = "LogAppendTime"
@@ -90,6 +100,10 @@ def validate(data: bytes, header: BatchHeader, config: TopicConfig, now_ms: int)
     """The batch as it is to be appended; raises RefusedBatch."""
     _check_whole(data, header, config)
     _check_header(header)
+    latest_ms = _check_readable(data, header)
+    if latest_ms != header.max_timestamp:
+        data = with_max_timestamp(data, latest_ms)
+        header = read_header(data)
     if _looks_at_records(header, config, now_ms):
         data = _rewritten(data, header, config, now_ms)
         header = read_header(data)
@@ -127,6 +141,14 @@ def _check_header(header: BatchHeader) -> None:
         raise RefusedBatch(ErrorCode.INVALID_RECORD, "a producer id without a sequence number")
 
 
+def _check_readable(data: bytes, header: BatchHeader) -> int:
+    """The largest timestamp of its records, whatever the header says."""
+    try:
+        return latest_timestamp_of(data, header, decompressed_bytes_max=DECOMPRESSED_BYTES_MAX)
+    except CorruptBatch as problem:
+        raise RefusedBatch(ErrorCode.INVALID_RECORD, str(problem)) from None
+
+
 def _looks_at_records(header: BatchHeader, config: TopicConfig, now_ms: int) -> bool:
     """Whether a rule is about single records, or the batch is to be compressed anew."""
     return (
@@ -146,10 +168,7 @@ def _target_codec(header: BatchHeader, config: TopicConfig) -> Codec:
 
 def _rewritten(data: bytes, header: BatchHeader, config: TopicConfig, now_ms: int) -> bytes:
     """The batch after the rules that concern single records."""
-    try:
-        records = decode_records(data, decompressed_bytes_max=DECOMPRESSED_BYTES_MAX)
-    except (CorruptBatch, DecompressionError) as problem:
-        raise RefusedBatch(ErrorCode.CORRUPT_MESSAGE, str(problem)) from None
+    records = decode_records(data, decompressed_bytes_max=DECOMPRESSED_BYTES_MAX)
     _check_records(records, header, config, now_ms)
     codec = _target_codec(header, config)
     if codec == header.codec:

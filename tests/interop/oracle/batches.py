@@ -5,7 +5,13 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from drumbeat.protocol.compression import Codec
-from drumbeat.protocol.record_batch import BatchHeader, CorruptBatch, iter_headers
+from drumbeat.protocol.record_batch import (
+    HEADER_BYTES,
+    LOG_OVERHEAD,
+    BatchHeader,
+    CorruptBatch,
+    iter_headers,
+)
 from drumbeat.protocol.records import BatchOptions, Record, decode_records, encode_batch
 from interop.oracle.vocabulary import Word
 
@@ -35,6 +41,13 @@ class Batch(Word):
     TWO = "two batches"
     EMPTY = "no bytes"
     WRONG_COUNT = "a header that announces more records"
+    MISSING = "a record less than announced"
+    MISSING_GZIP = "a compressed record less than announced"
+    TRAILING = "bytes behind the last record"
+    UNPACKABLE = "records that cannot be decompressed"
+    WRONG_LENGTH = "a record that is longer than it says"
+    WRONG_TIME = "a header with a timestamp that no record has"
+    WRONG_TIME_LZ4 = "the same before compressed records"
     TRANSACTIONAL = "a transactional batch without a transaction"
     NEGATIVE_OFFSETS = "a batch whose first offset is not 0"
 
@@ -97,14 +110,50 @@ _SPECIAL: dict[Batch, Callable[[int, BatchOptions], bytes]] = {
     Batch.TRANSACTIONAL: lambda at, options: _plain(at, options._replace(is_transactional=True)),
     Batch.NEGATIVE_OFFSETS: lambda at, options: _patched(_plain(at, options), 0, b"\xff" * 8),
     Batch.WRONG_COUNT: lambda at, options: _with_count(_plain(at, options), 3),
+    Batch.MISSING: lambda at, options: _with_count(_one(at, options), 2, last_offset_delta=1),
+    Batch.MISSING_GZIP: lambda at, options: _with_count(
+        _one(at, options._replace(codec=Codec.GZIP)), 2, last_offset_delta=1
+    ),
+    Batch.TRAILING: lambda at, options: _sealed(_plain(at, options) + bytes(3)),
+    Batch.UNPACKABLE: lambda at, options: _as_if_compressed(_plain(at, options)),
+    Batch.WRONG_LENGTH: lambda at, options: _with_shorter_record(_plain(at, options)),
+    Batch.WRONG_TIME: lambda at, options: _with_max_timestamp(_plain(at, options), at),
+    Batch.WRONG_TIME_LZ4: lambda at, options: _with_max_timestamp(
+        _plain(at, options._replace(codec=Codec.LZ4)), at
+    ),
 }
 
 
-def _with_count(data: bytes, count: int) -> bytes:
+def _one(at_s: int, options: BatchOptions) -> bytes:
+    return encode_batch(_records(Batch.ONE, at_s), options)
+
+
+def _with_count(data: bytes, count: int, *, last_offset_delta: int | None = None) -> bytes:
+    counted = _patched(data, 57, count.to_bytes(4, "big"))
+    if last_offset_delta is not None:
+        counted = _patched(counted, 23, last_offset_delta.to_bytes(4, "big"))
+    return _sealed(counted)
+
+
+def _as_if_compressed(data: bytes) -> bytes:
+    return _sealed(_patched(data, 22, bytes([data[22] | Codec.LZ4])))
+
+
+def _with_shorter_record(data: bytes) -> bytes:
+    return _sealed(_patched(data, HEADER_BYTES, bytes([data[HEADER_BYTES] - 2])))
+
+
+def _with_max_timestamp(data: bytes, at_s: int) -> bytes:
+    """Half a minute after the records."""
+    return _sealed(_patched(data, 35, (START_MS + 1000 * at_s + 30_000).to_bytes(8, "big")))
+
+
+def _sealed(data: bytes) -> bytes:
+    """With the length and the checksum that belong to it."""
     from crc32c import crc32c
 
-    counted = _patched(data, 57, count.to_bytes(4, "big"))
-    return _patched(counted, 17, crc32c(counted[21:]).to_bytes(4, "big"))
+    sized = _patched(data, 8, (len(data) - LOG_OVERHEAD).to_bytes(4, "big"))
+    return _patched(sized, 17, crc32c(sized[21:]).to_bytes(4, "big"))
 
 
 def time_sign(timestamp: int) -> Any:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from drumbeat.protocol.apis import join_group, leave_group, sync_group
 from drumbeat.protocol.errors import ErrorCode
-from interop.oracle.batches import Sequence
+from interop.oracle.batches import Batch, Sequence
 from interop.oracle.cluster_steps import (
     ApiVersions,
     DescribeLogDirs,
@@ -89,10 +89,19 @@ def _is_feature(step: Step, difference: Difference) -> bool:
 
 def _is_without_epoch(step: Step, difference: Difference) -> bool:
     return (
-        isinstance(step, Produce)
-        and step.sequence is Sequence.OLD_EPOCH
-        and difference.kafka == ErrorCode.UNKNOWN_SERVER_ERROR
-        and difference.drumbeat == ErrorCode.INVALID_RECORD
+        isinstance(step, Produce) and step.sequence is Sequence.OLD_EPOCH and _is_blamed(difference)
+    )
+
+
+def _is_unpackable(step: Step, difference: Difference) -> bool:
+    return isinstance(step, Produce) and step.batch is Batch.UNPACKABLE and _is_blamed(difference)
+
+
+def _is_blamed(difference: Difference) -> bool:
+    """Where Kafka blames itself, we blame the producer."""
+    return (difference.kafka, difference.drumbeat) == (
+        ErrorCode.UNKNOWN_SERVER_ERROR,
+        ErrorCode.INVALID_RECORD,
     )
 
 
@@ -132,6 +141,9 @@ RECOGNISED: Mapping[str, Recognises] = {
     "Metadata and DescribeTopicPartitions, leader epoch": _is_unused_partition,
     "ApiVersions, features": _is_feature,
     "Produce with a producer id but no epoch, to a topic that compresses anew": _is_without_epoch,
+    "Produce with records that cannot be decompressed, or whose first bytes are no number": (
+        _is_unpackable
+    ),
     "IncrementalAlterConfigs with an operation that does not exist": _is_unknown_operation,
     "CreateTopics and DescribeConfigs, source of `min.insync.replicas`": _is_min_insync_replicas,
     "DescribeConfigs, documentation": _is_undocumented,
@@ -147,6 +159,7 @@ _LEAVES_A_HANG = "leaves a group on Kafka that never answers again"
 _BEFORE = "over before the first sequence begins"
 _OTHER_SETTINGS = "needs other settings, or more than a sequence can send"
 _UNSEEN = "no answer shows it"
+_PARTS_THE_LOGS = "leaves records behind that only one of the two has"
 
 UNREACHED: Mapping[str, str] = {
     "FindCoordinator": _BEFORE,
@@ -163,6 +176,10 @@ UNREACHED: Mapping[str, str] = {
     "OffsetCommit that is refused whole, to a group that does not exist": _UNSEEN,
     "replies of group APIs": _UNSEEN,
     "Produce, acks=1": _UNSEEN,
+    "Produce with records whose offsets do not count up from 0": _PARTS_THE_LOGS,
+    "Produce with compressed records that are longer or shorter than they say": _PARTS_THE_LOGS,
+    "Produce with a compression codec that does not exist": "nobody sends one",
+    "Produce with more than 32 MiB of records in a compressed batch": _OTHER_SETTINGS,
     "CreateTopics with a replication factor above the number of brokers": _OTHER_SETTINGS,
     "InitProducerId, Produce, FindCoordinator for a transactional id": "no sequence has one",
 }

@@ -67,6 +67,22 @@ GROUPS: dict[str, Steps] = {
 }
 
 PRODUCE: dict[str, Steps] = {
+    "produce: records that no consumer could read, under a right checksum": (
+        *_TOPIC,
+        Produce(batch=Batch.MISSING),
+        Produce(batch=Batch.MISSING_GZIP),
+        Produce(batch=Batch.TRAILING),
+        Produce(batch=Batch.WRONG_LENGTH),
+        Fetch(),
+    ),
+    "produce: the largest timestamp is found out, not believed": (
+        *_TOPIC,
+        Produce(batch=Batch.WRONG_TIME),
+        Produce(batch=Batch.WRONG_TIME_LZ4),
+        Fetch(),
+        ListOffsets(at_s=10),
+        ListOffsets(timestamp=-3),
+    ),
     "produce: the log's start in an answer that refuses": (
         *_TOPIC,
         Produce(sequence=Sequence.NEXT),

@@ -38,13 +38,16 @@ def joined_member(
         client_id=context.client_id,
         client_host=context.client_host,
         session_timeout_ms=request.session_timeout_ms,
-        rebalance_timeout_ms=(
-            request.rebalance_timeout_ms if context.api_version else request.session_timeout_ms
-        ),
+        rebalance_timeout_ms=_rebalance_timeout_ms(context, request),
         protocols=request.protocols,
         session_key=session_key(request.group_id, member_id),
         id_hash=java_hash(member_id),
     )
+
+
+def _rebalance_timeout_ms(context: Context, request: JoinGroupRequest) -> int:
+    """Version 0 does not state one."""
+    return request.rebalance_timeout_ms if context.api_version else request.session_timeout_ms
 
 
 def hand_out_id(
@@ -147,8 +150,16 @@ def _update_member(
     reason: Reason,
 ) -> Outcome:
     known = group.members[request.member_id]
-    member = joined_member(context, request, known.member_id, known.group_instance_id)._replace(
-        client_id=known.client_id, client_host=known.client_host
+    member = JoinedMember(
+        known.member_id,
+        known.group_instance_id,
+        known.client_id,
+        known.client_host,
+        request.session_timeout_ms,
+        _rebalance_timeout_ms(context, request),
+        request.protocols,
+        known.session_key,
+        known.id_hash,
     )
     draft.effects.append(effects.MemberUpdated(group.group_id, member))
     return park_join(draft, context, group, member.member_id, Cause(reason, member, request.reason))

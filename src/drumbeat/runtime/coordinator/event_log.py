@@ -11,14 +11,14 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from drumbeat.core.events import GroupEvent, event_value
 from drumbeat.log.errors import LogError
-from drumbeat.protocol.records import Record, encode_batch
+from drumbeat.protocol.records import encode_batch
 from drumbeat.runtime.coordinator.event_lines import log_events
 from drumbeat.runtime.partition import Partition
 from drumbeat.runtime.tasks import Tasks
 
 log = logging.getLogger(__name__)
 
-GATHER_S = 0.05
+GATHER_S = 0.2  # by then most rebalances are over, and need the processor no more
 EVENTS_PER_BATCH = 200  # others get their turn after each batch
 EVENTS_MAX = 100_000
 
@@ -67,12 +67,12 @@ class EventLog:
 async def _written(partition: Partition | None, events: list[GroupEvent]) -> bool:
     if partition is None:
         return False
-    records = [
-        Record(delta, event.at_ms, event.group_id.encode(), event_value(event))
+    rows = [
+        (delta, event.at_ms, event.group_id.encode(), event_value(event), ())
         for delta, event in enumerate(events)
     ]
     try:
-        partition.log.append(encode_batch(records), expected=partition.log.end_offset)
+        partition.log.append(encode_batch(rows), expected=partition.log.end_offset)
         await partition.log.sync()
     except LogError:
         return False
