@@ -141,7 +141,7 @@ def test_large_commits_are_synced_where_they_belong(tmp_path, size, synced):
 def test_entries_of_many_buffers_are_replayed(tmp_path):
     """More than is copied into one piece."""
     data, crashed = tmp_path / "data", tmp_path / "crashed"
-    values = [[bytes([number + n]) * 50_000 for n in range(3)] for number in range(4)]
+    values = [[bytes([number + n]) * 20_000 for n in range(3)] for number in range(4)]
 
     async def scenario():
         store = LocalStore(data)

@@ -18,11 +18,11 @@ Done = Callable[[OSError | None], None]
 
 _FDSYNC: Final = 3  # IOCB_CMD_FDSYNC: what fdatasync does
 _HAS_EVENTFD: Final = 1  # IOCB_FLAG_RESFD
-_REQUESTS: Final = 1  # at a time
+_REQUESTS_MAX: Final = 64  # under way at a time; one more is refused
 # struct iocb: data, key, rw_flags, opcode, priority, descriptor, buffer, size, offset, reserved,
-# flags, eventfd; and of struct io_event the result, behind data and request.
+# flags, eventfd; and of struct io_event the data that the request had, and the result.
 _IOCB = struct.Struct("<QIIHhIQQqQII")
-_EVENT = struct.Struct("<16xq8x")
+_EVENT = struct.Struct("<Q8xq8x")
 _TIMESPEC = struct.Struct("<qq")
 
 
@@ -42,22 +42,26 @@ _NUMBERS: Final = {
 
 
 class KernelSync:
-    """One sync at a time, told on one loop."""
+    """Several syncs at a time, told on one loop."""
 
     def __init__(self, calls: _Calls, context: int, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self._calls = calls
         self._context = context
         self._eventfd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-        self._done: Done | None = None
+        self._number = 0
+        self._under_way: dict[int, Done] = {}
         loop.add_reader(self._eventfd, self._on_event)
 
     def submit(self, fd: int, done: Done) -> bool:
         """Sync and call `done`; False if the kernel refuses, and then it is not called."""
-        assert self._done is None, "one at a time"
-        if not self._calls.submit(self._context, fd, self._eventfd):
+        self._number = number = self._number + 1
+        under_way = self._under_way
+        if len(under_way) >= _REQUESTS_MAX:
             return False
-        self._done = done
+        if not self._calls.submit(self._context, number, fd, self._eventfd):
+            return False
+        under_way[number] = done
         return True
 
     def close(self) -> None:
@@ -68,10 +72,12 @@ class KernelSync:
 
     def _on_event(self) -> None:
         os.eventfd_read(self._eventfd)
-        done, self._done = self._done, None
-        assert done is not None, "the kernel speaks when spoken to"
-        code = self._calls.result(self._context)
-        done(OSError(code, os.strerror(code)) if code else None)
+        results = self._calls.results(self._context)
+        if results is None:  # nobody knows how the syncs went
+            results = [(number, errno.EIO) for number in self._under_way]
+        for number, code in results:
+            done = self._under_way.pop(number)
+            done(OSError(code, os.strerror(code)) if code else None)
 
 
 def open_kernel_sync(loop: asyncio.AbstractEventLoop) -> KernelSync | None:
@@ -95,7 +101,7 @@ class _Calls:
         self._numbers = numbers
         self._iocb = ctypes.create_string_buffer(_IOCB.size)
         self._iocbs = ctypes.c_void_p(ctypes.addressof(self._iocb))
-        self._event = ctypes.create_string_buffer(_EVENT.size)
+        self._events = ctypes.create_string_buffer(_EVENT.size * _REQUESTS_MAX)
         self._no_time = ctypes.create_string_buffer(_TIMESPEC.size)
         long, pointer = ctypes.c_long, ctypes.c_void_p
         self._submit = self._function(long, pointer, long, pointer)
@@ -112,23 +118,25 @@ class _Calls:
         ctypes = self._ctypes
         context = ctypes.c_ulong(0)
         setup = self._function(ctypes.c_long, ctypes.c_uint, ctypes.c_void_p)
-        is_set_up = setup(self._numbers.setup, _REQUESTS, ctypes.addressof(context)) == 0
+        is_set_up = setup(self._numbers.setup, _REQUESTS_MAX, ctypes.addressof(context)) == 0
         return context.value if is_set_up else None
 
     def destroy(self, context: int) -> None:
         destroy = self._function(self._ctypes.c_long, self._ctypes.c_void_p)
         destroy(self._numbers.destroy, context)
 
-    def submit(self, context: int, fd: int, eventfd: int) -> bool:
-        request = (0, 0, 0, _FDSYNC, 0, fd, 0, 0, 0, 0, _HAS_EVENTFD, eventfd)
+    def submit(self, context: int, number: int, fd: int, eventfd: int) -> bool:
+        request = (number, 0, 0, _FDSYNC, 0, fd, 0, 0, 0, 0, _HAS_EVENTFD, eventfd)
         _IOCB.pack_into(self._iocb, 0, *request)
         submitted = self._submit(self._numbers.submit, context, 1, self._ctypes.byref(self._iocbs))
         return bool(submitted == 1)
 
-    def result(self, context: int) -> int:
-        """Of the request that is done: 0, or what went wrong as an errno."""
-        event, no_time = self._event, self._no_time
-        if self._get_events(self._numbers.get_events, context, 1, 1, event, no_time) != 1:
-            return errno.EIO  # nobody knows how the sync went
-        (result,) = _EVENT.unpack(event.raw)
-        return -int(result)
+    def results(self, context: int) -> list[tuple[int, int]] | None:
+        """Of the requests that are done: the number, and 0 or what went wrong as an errno."""
+        events, no_time = self._events, self._no_time
+        call = self._numbers.get_events
+        count = self._get_events(call, context, 0, _REQUESTS_MAX, events, no_time)
+        if count < 0:
+            return None
+        done = [_EVENT.unpack_from(events, place * _EVENT.size) for place in range(count)]
+        return [(number, -result) for number, result in done]

@@ -5,8 +5,9 @@ heard of in this turn and the round before has ended, and takes all that they ha
 commits of a round share one sync of the journal and one wake-up of the loop. The loop itself writes
 them to their segments and to the journal, which only fills the page cache: another thread would
 have to fight the loop for the interpreter after every write, and that costs more than all else
-together. The sync is left to the kernel, or to a thread that does nothing else. Large commits, and
-those that begin or end a segment, get a worker and a sync each and hold nobody up.
+together. The sync is left to the kernel, or to a thread that does nothing else. Larger commits hold
+nobody up: they are not journalled but synced where they belong, each by itself, by the kernel too.
+The largest, and those that begin or end a segment, get a worker.
 """
 
 from __future__ import annotations
@@ -92,7 +93,16 @@ class CommitRounds:
 
     def _start_alone(self, commit: Commit) -> None:
         loop = asyncio.get_running_loop()
-        self.workers.executor.submit(self._run_alone, commit, loop)
+        if not (commit.is_medium and self._try_alone(commit, loop)):
+            self.workers.executor.submit(self._run_alone, commit, loop)
+
+    def _try_alone(self, commit: Commit, loop: asyncio.AbstractEventLoop) -> bool:
+        """Write it and leave the sync to the kernel; False if a worker has to do both."""
+        kernel = self._kernel_on(loop)
+        if kernel is None or commit.try_write() is not None:
+            return False
+        segment = commit.writes[0].segment
+        return kernel.submit(descriptor(segment), partial(self._synced_alone, commit))
 
     def _start_round(self, commits: Sequence[Commit]) -> None:
         problems = [commit.try_write() for commit in commits]
@@ -112,24 +122,26 @@ class CommitRounds:
         self, journal: Journal, commits: Sequence[Commit], loop: asyncio.AbstractEventLoop
     ) -> None:
         """The ordinary round: everything is written, and has to be synced."""
-        kernel = self._kernel_sync or self._open_kernel_sync(loop)
+        kernel = self._kernel_on(loop)
         done = partial(self._synced, journal, commits)
-        if kernel is None or kernel.loop is not loop or not kernel.submit(journal.descriptor, done):
+        if kernel is None or not kernel.submit(journal.descriptor, done):
             self._sync_thread.submit(partial(self._sync_round, journal, commits, loop))
 
-    def _open_kernel_sync(self, loop: asyncio.AbstractEventLoop) -> KernelSync | None:
-        if not self._was_kernel_asked and not self.workers.disk.has_own_sync:
-            self._kernel_sync = open_kernel_sync(loop)
-        self._was_kernel_asked = True
-        return self._kernel_sync
+    def _kernel_on(self, loop: asyncio.AbstractEventLoop) -> KernelSync | None:
+        """Who syncs without a thread, if there is such a one for this loop."""
+        if not self._was_kernel_asked:
+            self._was_kernel_asked = True
+            if not self.workers.disk.has_own_sync:
+                self._kernel_sync = open_kernel_sync(loop)
+        kernel = self._kernel_sync
+        return kernel if kernel is not None and kernel.loop is loop else None
 
     def _synced(self, journal: Journal, commits: Sequence[Commit], error: OSError | None) -> None:
         if error is None:
             self._end(commits, None)
             return
-        failed = SyncError(error.errno, f"sync failed: {error.strerror}")
         loop = asyncio.get_running_loop()
-        self.workers.executor.submit(self._fail_round, journal, commits, failed, loop)
+        self.workers.executor.submit(self._fail_round, journal, commits, _failed(error), loop)
 
     def _end(self, commits: Sequence[Commit], failures: Failures | None) -> None:
         """The next round begins before anybody hears of this one, so that the disk is not idle."""
@@ -139,6 +151,13 @@ class CommitRounds:
         self._start()
         for commit in commits:
             commit.log.tell_synced()
+
+    def _synced_alone(self, commit: Commit, error: OSError | None) -> None:
+        if error is None:
+            self._end_alone(commit, None)
+            return
+        loop = asyncio.get_running_loop()
+        self.workers.executor.submit(self._fail_alone, commit, _failed(error), loop)
 
     def _end_alone(self, commit: Commit, failure: CommitFailure | None) -> None:
         commit.log.end_commit(commit.writes, failure)
@@ -178,6 +197,9 @@ class CommitRounds:
 
     def _run_alone(self, commit: Commit, loop: asyncio.AbstractEventLoop) -> None:
         loop.call_soon_threadsafe(self._end_alone, commit, commit.run())
+
+    def _fail_alone(self, commit: Commit, error: OSError, loop: asyncio.AbstractEventLoop) -> None:
+        loop.call_soon_threadsafe(self._end_alone, commit, commit.fail(error))
 
     def _run_round(
         self,
@@ -220,6 +242,11 @@ class CommitRounds:
         if self._journal_error is None and not isinstance(error, SyncError):
             return commit.sync()
         return commit.fail(error)
+
+
+def _failed(error: OSError) -> SyncError:
+    """What the kernel says of a sync that it did by itself, as one says it that was waited for."""
+    return SyncError(error.errno, f"sync failed: {error.strerror}")
 
 
 def _entries(commits: Sequence[Commit]) -> tuple[list[Entry], list[int]]:
