@@ -10,8 +10,10 @@ import pytest
 import uvloop
 
 from drumbeat.log import kernel_sync
+from drumbeat.log.commit import SMALL_BYTES_MAX
 from drumbeat.log.errors import AppendFailed
 from drumbeat.log.files import Disk
+from drumbeat.log.journal import FILE
 from drumbeat.log.kernel_sync import KernelSync, open_kernel_sync
 from drumbeat.log.port import TopicPartition
 from drumbeat.log.store import LocalStore
@@ -62,6 +64,39 @@ def test_one_sync_after_the_other(run, file):
         for number in range(20):
             os.pwrite(file, b"x" * 10_000, number * 10_000)
             assert await synced(kernel, file) is None
+        kernel.close()
+
+    run(scenario())
+
+
+def test_many_syncs_at_a_time_and_no_more_than_the_kernel_was_told_of(run, tmp_path):
+    async def scenario():
+        kernel = opened()
+        descriptors = [
+            os.open(tmp_path / f"{number}", os.O_RDWR | os.O_CREAT)
+            for number in range(kernel_sync._REQUESTS_MAX + 1)
+        ]
+        told = [asyncio.get_running_loop().create_future() for _ in descriptors]
+        taken = [
+            kernel.submit(fd, done.set_result) for fd, done in zip(descriptors, told, strict=True)
+        ]
+        assert taken == [True] * kernel_sync._REQUESTS_MAX + [False]
+        assert not any(await asyncio.gather(*told[:-1]))
+        assert await synced(kernel, descriptors[-1]) is None
+        kernel.close()
+        for fd in descriptors:
+            os.close(fd)
+
+    run(scenario())
+
+
+def test_syncs_whose_outcome_cannot_be_read_have_failed(run, file):
+    async def scenario():
+        kernel = opened()
+        kernel._calls.results = lambda _context: None
+        error = await synced(kernel, file)
+        assert error is not None
+        assert error.errno == errno.EIO
         kernel.close()
 
     run(scenario())
@@ -194,5 +229,66 @@ def test_a_kernel_that_refuses_leaves_it_to_a_thread(run, tmp_path):
             assert await write(log, b"kept too") == 2
             assert sync_threads() == before + 1
             store._rounds._kernel_sync = working
+
+    run(scenario())
+
+
+# -- commits that no journal carries ---------------------------------------------------------------
+
+MEDIUM = b"m" * SMALL_BYTES_MAX
+
+
+def journal_bytes(directory) -> bytes:
+    return (directory / FILE).read_bytes()
+
+
+def test_a_medium_commit_is_synced_where_it_belongs_without_a_thread(run, tmp_path):
+    async def scenario():
+        async with LocalStore(tmp_path) as store:
+            log = await store.acquire(FIRST, SETTINGS)
+            await write(log, b"small")
+            before = sync_threads()
+            store._rounds.workers = store._rounds.workers._replace(executor=None)  # nobody is asked
+            for number in range(1, 4):
+                assert await write(log, MEDIUM) == number
+            assert sync_threads() == before
+            assert MEDIUM[:100] not in journal_bytes(tmp_path)
+            store._rounds.workers = store._workers
+            shutil.copytree(tmp_path, f"{tmp_path}-crashed")
+        async with LocalStore(f"{tmp_path}-crashed") as store:
+            log = await store.acquire(FIRST, SETTINGS)
+            assert [len(value) for _, value in contents(log)] == [5, *[len(MEDIUM)] * 3]
+
+    run(scenario())
+
+
+def test_a_failed_sync_of_a_medium_commit_takes_it_back(run, tmp_path):
+    async def scenario():
+        async with LocalStore(tmp_path) as store:
+            first, second = [await store.acquire(tp, SETTINGS) for tp in (FIRST, SECOND)]
+            assert [await write(log, b"kept") for log in (first, second)] == [0, 0]
+            working = store._rounds._kernel_sync
+            store._rounds._kernel_sync = FailingKernel(asyncio.get_running_loop())
+            with pytest.raises(AppendFailed, match="sync failed: no disk"):
+                await write(first, MEDIUM)
+            store._rounds._kernel_sync = working
+            assert await write(second, MEDIUM) == 1
+            again = await store.acquire(FIRST, SETTINGS)
+            assert contents(again) == [(0, b"kept")]
+            assert await write(again, MEDIUM) == 1
+
+    run(scenario())
+
+
+def test_a_kernel_that_refuses_leaves_a_medium_commit_to_a_worker(run, tmp_path):
+    async def scenario():
+        async with LocalStore(tmp_path) as store:
+            log = await store.acquire(FIRST, SETTINGS)
+            await write(log, b"small")
+            working = store._rounds._kernel_sync
+            store._rounds._kernel_sync = RefusingKernel(asyncio.get_running_loop())
+            assert await write(log, MEDIUM) == 1
+            store._rounds._kernel_sync = working
+            assert contents(log) == [(0, b"small"), (1, MEDIUM)]
 
     run(scenario())

@@ -7,7 +7,7 @@ reading it takes.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from drumbeat.protocol.record_batch import BatchHeader, CorruptBatch
 from drumbeat.protocol.record_section import (
@@ -17,6 +17,9 @@ from drumbeat.protocol.record_section import (
     read_record,
 )
 from drumbeat.protocol.varint import MalformedVarint
+
+if TYPE_CHECKING:
+    from mypy_extensions import i64
 
 _INT64_MIN: Final = -(1 << 63)
 _INT64_MAX: Final = (1 << 63) - 1
@@ -49,10 +52,15 @@ def latest_timestamp(data: bytes, position: int, header: BatchHeader) -> int:
 
 
 def _walk_ordinary(
-    data: bytes, position: int, walked: int, count: int, latest: int
+    data: bytes, position: i64, walked: i64, count: i64, latest: i64
 ) -> tuple[int, int, int]:
     """Past ordinary records: where the first one is that is not, how many were walked by then, and
     the largest timestamp delta. Varints stay in zigzag form, as in `record_section`."""
+    length: i64
+    timestamp_delta: i64
+    offset_delta: i64
+    key_length: i64
+    value_length: i64
     start, size = position, len(data)
     try:
         while walked < count:

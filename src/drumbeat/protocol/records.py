@@ -80,10 +80,11 @@ class BatchOptions(NamedTuple):
 class Envelope:
     """The header of batches with the same options, prepared for who makes many of them."""
 
-    __slots__ = ("_attributes", "_leader_epoch", "_producer", "options")
+    __slots__ = ("_attributes", "_codec", "_leader_epoch", "_producer", "options")
 
     def __init__(self, options: BatchOptions) -> None:
         self.options = options
+        self._codec = options.codec
         self._attributes = options.attributes
         self._leader_epoch = options.partition_leader_epoch
         self._producer: bytes = _pack_producer(
@@ -100,19 +101,18 @@ class Envelope:
         count: int,
     ) -> bytes:
         """The batch of a section of `count` records."""
-        options = self.options
-        if options.codec is not _NO_CODEC:
-            section = compress(options.codec, section, options.compression_level)
+        if self._codec is not _NO_CODEC:
+            section = compress(self._codec, section, self.options.compression_level)
+        size = HEADER_BYTES - LOG_OVERHEAD + len(section)
         # fmt: off
-        checked: bytes = _pack_checked(
+        header: bytes = _pack_checked(
             self._attributes, last_offset_delta, base_timestamp, max_timestamp,
             self._producer, count,
         )
         # fmt: on
-        size = HEADER_BYTES - LOG_OVERHEAD + len(section)
-        crc = _crc32c(section, _crc32c(checked))
-        prefix: bytes = _pack_prefix(base_offset, size, self._leader_epoch, MAGIC, crc)
-        return b"".join((prefix, checked, section))
+        checked = header + section
+        prefix: bytes = _pack_prefix(base_offset, size, self._leader_epoch, MAGIC, _crc32c(checked))
+        return prefix + checked
 
 
 class ControlRecordType(IntEnum):
