@@ -135,8 +135,8 @@ def _warm_data(bench: Bench, brokers: Sequence[Broker]) -> None:
 
 def _transfers(bench: Bench, prepared: Sequence[data.Prepared]) -> None:
     _warm_up(bench, prepared)
-    memory.touch()  # again, for a JVM that warms up fills gigabytes of page cache
     for each in _turns(bench, [one.broker for one in prepared], prepared):
+        memory.touch(memory.WINDOW_BYTES_MAX)  # each time: a host may have taken it back
         each.measure(bench)
 
 
