@@ -102,8 +102,7 @@ def _walk_ordinary(
                 break
             delta = timestamp_delta >> 1 if not timestamp_delta & 1 else ~(timestamp_delta >> 1)
             latest = max(latest, delta)
-            walked += 1
-            start = position
+            start, walked = position, walked + 1
     except (IndexError, MalformedVarint, CorruptBatch):
         pass  # cut off, or lengths that point outside: for the plain reader to name
     return start, walked, latest
