@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import random
 import shutil
 
 import pytest
@@ -232,7 +233,40 @@ def shift(path):
     path.write_bytes(data)
 
 
+def negate(path):
+    """The top bit of each entry's last number is set: a position or an offset below zero."""
+    size = 8 if path.suffix == ".index" else 12
+    data = bytearray(path.read_bytes())
+    for position in range(size - 4, len(data), size):
+        data[position] |= 0x80
+    path.write_bytes(data)
+
+
+def negate_all_but_last(path):
+    """What an opening, which looks at the last entry, does not see."""
+    size = 8 if path.suffix == ".index" else 12
+    last = path.read_bytes()[-size:]
+    negate(path)
+    path.write_bytes(path.read_bytes()[: -size or None] + last)
+
+
+def postpone(path):
+    """All entries but the last say what the last one says of its offset or position."""
+    size = 8 if path.suffix == ".index" else 12
+    data = path.read_bytes()
+    entries = [data[at : at + size - 4] + data[-4:] for at in range(0, len(data), size)]
+    path.write_bytes(b"".join(entries))
+
+
+def randomize(seed):
+    return lambda path: path.write_bytes(random.Random(seed).randbytes(path.stat().st_size))
+
+
 DAMAGES = {
+    "negative": negate,
+    "negative, but the last": negate_all_but_last,
+    "postponed": postpone,
+    **{f"random {seed}": randomize(seed) for seed in range(5)},
     "shifted": shift,
     "missing": os.unlink,
     "empty": lambda path: path.write_bytes(b""),

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from drumbeat.log.batches import BadBatch, find_batch_after, read_batches, walk_headers
 from drumbeat.log.commit import descriptor, write_indexes
 from drumbeat.log.errors import CorruptLog
-from drumbeat.log.files import Disk, read_exactly, read_file, sync_file
+from drumbeat.log.files import Disk, open_for_reading, read_exactly, read_file, sync_file
 from drumbeat.log.growing import GrowingSegment
 from drumbeat.log.index import RELATIVE_OFFSET_MAX, offset_entries_problem, time_entries_problem
 from drumbeat.log.port import NO_TIMESTAMP, LogSettings
@@ -162,13 +162,21 @@ def _follow(fd: int, position: int, size: int, segment: GrowingSegment) -> bool:
 
 
 def _has_sound_indexes(segment: Segment) -> bool:
-    """Whether both files are there, of a possible size, and the last timestamp is the log's."""
+    """Whether both files are there, of a possible size, and their last entries are the log's.
+
+    The entries before are compared when they are used: a large segment has many of them.
+    """
     for index in (segment.offset_index, segment.time_index):
         try:
             if os.stat(index.path).st_size % index.entry.size:
                 return False
         except FileNotFoundError:
             return False
+    indexed = segment.offset_index.last()
+    if indexed is not None:
+        with open_for_reading(segment.path) as fd:
+            if not segment.holds(fd, indexed):
+                return False
     latest = segment.time_index.last()
     if latest is None:  # as it should be only where no record has a timestamp
         return next(segment.headers()).max_timestamp == NO_TIMESTAMP

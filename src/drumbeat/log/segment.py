@@ -20,7 +20,7 @@ from drumbeat.log.batches import BadBatch, read_chunks, split_chunks, walk_heade
 from drumbeat.log.errors import CorruptLog
 from drumbeat.log.file_records import FileRecords
 from drumbeat.log.files import Disk, read_exactly
-from drumbeat.log.index import OffsetIndex, TimeIndex
+from drumbeat.log.index import OffsetIndex, OffsetPosition, TimeIndex
 from drumbeat.log.names import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, segment_stem
 from drumbeat.log.port import NO_TIMESTAMP, LogBatch, Records, TimestampOffset
 from drumbeat.log.survey import SurveyedBatch, read_control_type
@@ -146,9 +146,8 @@ class Segment:
 
     def offset_for_timestamp(self, timestamp: int, start_offset: int) -> TimestampOffset | None:
         """The first record at or after `start_offset` with at least this timestamp."""
-        entry = self.time_index.lookup(timestamp)
-        from_offset = start_offset if entry is None else max(entry.offset, start_offset)
         with self._descriptor() as fd:
+            from_offset = max(self._offset_before(fd, timestamp), start_offset)
             for position, header in self._walk(fd, from_offset):
                 if header.max_timestamp < timestamp:
                     continue
@@ -242,19 +241,40 @@ class Segment:
         entry = self.offset_index.lookup(offset)
         if entry is None:
             return 0
-        if _ends_at(fd, entry.position, entry.offset):
+        if self.holds(fd, entry):
             return entry.position
-        _logger.warning(
-            "%s: the entry for offset %d does not match the log; searching without the index",
-            self.offset_index.path,
-            entry.offset,
-        )
+        _tell_mismatch(self.offset_index.path, entry.offset)
         return 0
+
+    def holds(self, fd: int, entry: OffsetPosition) -> bool:
+        """Whether a batch begins where an index says, and ends with the offset it says."""
+        offset, position = entry
+        return 0 <= position < self.extent.size and _ends_at(fd, position, offset)
+
+    def _offset_before(self, fd: int, timestamp: int) -> int:
+        """An offset before which no record has a larger timestamp; the first if none is known."""
+        entry = self.time_index.lookup(timestamp)
+        if entry is None:
+            return self.base_offset
+        is_staged = self.fd is not None and entry.offset >= self.extent.next_offset
+        found = None if is_staged else self._locate(fd, entry.offset)
+        if is_staged or (found is not None and found[1].max_timestamp == entry.timestamp):
+            return entry.offset
+        _tell_mismatch(self.time_index.path, entry.offset)
+        return self.base_offset
 
 
 def _paths(directory: str, base_offset: int, suffix: str) -> list[str]:
     stem = os.path.join(directory, segment_stem(base_offset))
     return [stem + kind + suffix for kind in (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX)]
+
+
+def _tell_mismatch(path: str, offset: int) -> None:
+    _logger.warning(
+        "%s: the entry for offset %d does not match the log; searching without the index",
+        path,
+        offset,
+    )
 
 
 def _ends_at(fd: int, position: int, last_offset: int) -> bool:
