@@ -1,9 +1,10 @@
 """Kafka's checkpoint files: a version line, a count line, then one entry per line, as text.
 
-`leader-epoch-checkpoint` in each partition's directory is also our epoch file. The start offset
-and the cleaned offset are kept per partition, in files of the same name and form that Kafka keeps
-one level up for all partitions: the owner alone writes them. Of a directory that Kafka wrote the
-start offset is taken over; what Kafka had cleaned is cleaned again, which does no harm.
+`leader-epoch-checkpoint` in each partition's directory is also our epoch file. The start offset,
+the cleaned offset and the recovery point are kept per partition, in files of the same name and form
+that Kafka keeps one level up for all partitions: the owner alone writes them, and they go where the
+partition goes. Of a directory that Kafka wrote the start offset is taken over; what Kafka had
+cleaned is cleaned again, which does no harm.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import NoReturn
 
 from drumbeat.log.errors import CorruptLog
 from drumbeat.log.files import Disk, read_file, write_file_atomically
-from drumbeat.log.names import CLEANED_OFFSET, EPOCHS, START_OFFSET
+from drumbeat.log.names import CLEANED_OFFSET, EPOCHS, RECOVERY_POINT, START_OFFSET
 from drumbeat.log.port import EpochEntry, TopicPartition
 
 _VERSION = "0"
@@ -23,6 +24,7 @@ _ADVICE = {
     EPOCHS: "restore it from a copy, or remove it: it is rebuilt from the batches in the log",
     START_OFFSET: "restore it from a copy, or remove it: the log then starts at its first segment",
     CLEANED_OFFSET: "remove it: the log is then compacted from its beginning",
+    RECOVERY_POINT: "remove it: nothing then tells an end that was lost from one that was torn",
 }
 
 
@@ -69,6 +71,17 @@ def write_cleaned_offset(
     disk: Disk, directory: str, topic_partition: TopicPartition, offset: int
 ) -> None:
     _write_offset(disk, os.path.join(directory, CLEANED_OFFSET), topic_partition, offset)
+
+
+def read_recovery_point(directory: str, topic_partition: TopicPartition) -> int:
+    """Where the log ended when it was last closed in order: it cannot end before."""
+    return _read_offset(os.path.join(directory, RECOVERY_POINT), topic_partition) or 0
+
+
+def write_recovery_point(
+    disk: Disk, directory: str, topic_partition: TopicPartition, offset: int
+) -> None:
+    _write_offset(disk, os.path.join(directory, RECOVERY_POINT), topic_partition, offset)
 
 
 def _read_offset(path: str, topic_partition: TopicPartition) -> int | None:

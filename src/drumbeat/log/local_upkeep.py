@@ -10,7 +10,12 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from drumbeat.log.checkpoint import read_epochs, write_start_offset
+from drumbeat.log.checkpoint import (
+    read_epochs,
+    read_recovery_point,
+    write_recovery_point,
+    write_start_offset,
+)
 from drumbeat.log.cleaner import LogCleaner, Run
 from drumbeat.log.commit import remove_segment, write_indexes
 from drumbeat.log.epochs import EpochHistory
@@ -170,14 +175,21 @@ class LocalUpkeep:
         self._log.close()
         try:
             if is_clean:
-                await self._in_worker(write_indexes, self._disk, self._segments.end())
+                await self._in_worker(self._leave_in_order)
         except LogError:
-            is_clean = False  # the next owner rebuilds them
+            is_clean = False  # the next owner looks at every batch
             raise
         finally:
             self._segments.close()
             os.close(self._lock)
             self._on_closed(self._log, is_clean)
+
+    def _leave_in_order(self) -> None:
+        """In a worker thread: what saves the next owner a scan, and where the log ended."""
+        write_indexes(self._disk, self._segments.end())
+        topic_partition, end_offset = self._log.topic_partition, self._segments.synced_offset
+        if read_recovery_point(self._directory, topic_partition) != end_offset:
+            write_recovery_point(self._disk, self._directory, topic_partition, end_offset)
 
     async def _in_worker(self, function: Callable[..., T], *args: object) -> T:
         return await self._workers.run(self._directory, function, *args)

@@ -21,9 +21,10 @@ SEGMENT_SUFFIXES: Final = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX)
 EPOCHS: Final = "leader-epoch-checkpoint"
 START_OFFSET: Final = "log-start-offset-checkpoint"
 CLEANED_OFFSET: Final = "cleaner-offset-checkpoint"
+RECOVERY_POINT: Final = "recovery-point-offset-checkpoint"
 HISTORY: Final = "history"
 METADATA: Final = "partition.metadata"
-_CHECKPOINTS = frozenset({EPOCHS, START_OFFSET, CLEANED_OFFSET, METADATA})
+_CHECKPOINTS = frozenset({EPOCHS, START_OFFSET, CLEANED_OFFSET, RECOVERY_POINT, METADATA})
 CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 LOCK: Final = ".lock"
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from drumbeat.log.checkpoint import (
     read_cleaned_offset,
     read_epochs,
+    read_recovery_point,
     read_start_offset,
     write_epochs,
     write_start_offset,
@@ -25,7 +26,7 @@ from drumbeat.log.files import Disk, make_directory
 from drumbeat.log.growing import GrowingSegment
 from drumbeat.log.locks import is_directory_of, lock_directory
 from drumbeat.log.metadata import ensure_topic_id
-from drumbeat.log.names import START_OFFSET, directory_name, parse_segment_name
+from drumbeat.log.names import RECOVERY_POINT, START_OFFSET, directory_name, parse_segment_name
 from drumbeat.log.port import EpochEntry, LogSettings, TopicPartition
 from drumbeat.log.recovery import SegmentOpener
 from drumbeat.log.segment import Segment
@@ -119,14 +120,23 @@ def _recorded_start(request: OpenRequest, *, is_new: bool) -> int:
 
 
 def _open_segments(request: OpenRequest, bases: list[int], notes: list[str]) -> Segments:
-    opener = SegmentOpener(request.disk, request.directory, request.settings, notes)
+    recovery_point = read_recovery_point(request.directory, request.topic_partition)
+    opener = SegmentOpener(request.disk, request.directory, request.settings, recovery_point, notes)
     closed: list[Segment] = [opener.open_closed(*pair) for pair in pairwise(bases)]
     if bases:
         active = opener.open_last(bases[-1], is_trusted=request.is_trusted)
     else:
+        _check_never_begun(request, recovery_point)
         active = GrowingSegment(request.directory, 0, request.settings)
         create_segment(request.disk, active)  # its names become durable with the epoch's
     return Segments(request.directory, closed, active)
+
+
+def _check_never_begun(request: OpenRequest, recovery_point: int) -> None:
+    if recovery_point:
+        path = os.path.join(request.directory, RECOVERY_POINT)
+        found = f"the log ended at offset {recovery_point}, but no segment is left"
+        raise CorruptLog(path, 0, found, "restore the segments, or remove this file")
 
 
 def _start_offset(request: OpenRequest, segments: Segments, recorded: int) -> int:

@@ -1,14 +1,18 @@
 """Bringing segments in order when a log is opened.
 
-The last segment may end in a torn batch: it is cut off, and a note says so. Any other damage stops
-the opening with nothing changed. Indexes hold no truth of their own: a bad one is rebuilt.
+After a crash the last segment may end in a torn batch: it is cut off, and a note says so. Any other
+damage stops the opening with nothing changed; so does a log that ends before it did when it was
+last closed in order, however it lost its end. Indexes hold no truth of their own: a bad one is
+rebuilt.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from typing import NamedTuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, NamedTuple
 
 from drumbeat.log.batches import BadBatch, find_batch_after, read_batches, walk_headers
 from drumbeat.log.commit import descriptor, write_indexes
@@ -16,9 +20,15 @@ from drumbeat.log.errors import CorruptLog
 from drumbeat.log.files import Disk, open_for_reading, read_exactly, read_file, sync_file
 from drumbeat.log.growing import GrowingSegment
 from drumbeat.log.index import RELATIVE_OFFSET_MAX, offset_entries_problem, time_entries_problem
+from drumbeat.log.names import CLEAN_SHUTDOWN, RECOVERY_POINT
 from drumbeat.log.port import NO_TIMESTAMP, LogSettings
 from drumbeat.log.segment import DAMAGE_ADVICE, Extent, Segment, reporting_damage
 from drumbeat.protocol.record_batch import BatchHeader, CorruptBatch, check_crc
+
+LOST_END_ADVICE: Final = (
+    "nothing was changed; restore the file from a copy, or, to go on without what is lost, stop "
+    f"the node and remove {RECOVERY_POINT} beside it and {CLEAN_SHUTDOWN} one level up"
+)
 
 _logger = logging.getLogger(__name__)
 
@@ -29,25 +39,18 @@ class SegmentOpener(NamedTuple):
     disk: Disk
     directory: str
     settings: LogSettings
+    recovery_point: int
     notes: list[str]
 
     def open_last(self, base_offset: int, *, is_trusted: bool) -> GrowingSegment:
         """The segment that will grow.
 
-        A trusted one was closed in order, so that only its end is checked, not every batch.
+        A trusted one was closed in order, so that only its end is checked, not every batch; and
+        nothing can have torn it.
         """
-        if is_trusted:
-            segment = self._growing(base_offset)
-            if _resume(segment):
-                segment.publish_scanned()
-                return segment
-            segment.close()
-        segment = self._growing(base_offset)
-        try:
-            self._scan_last(segment)
-        except BaseException:
-            segment.close()
-            raise
+        segment = self._resumed(base_offset) if is_trusted else None
+        if segment is None:
+            segment = self._scanned(base_offset, is_trusted=is_trusted)
         segment.publish_scanned()
         return segment
 
@@ -68,21 +71,57 @@ class SegmentOpener(NamedTuple):
         segment.fd = self.disk.create(segment.path)
         return segment
 
-    def _scan_last(self, segment: GrowingSegment) -> None:
+    def _resumed(self, base_offset: int) -> GrowingSegment | None:
+        segment = self._growing(base_offset)
+        with _closing_on_failure(segment):
+            if _resume(segment):
+                self._check_end(segment, None, is_trusted=True)
+                return segment
+        segment.close()
+        return None
+
+    def _scanned(self, base_offset: int, *, is_trusted: bool) -> GrowingSegment:
         """Check every batch; cut a torn tail; make durable what a killed process may not have."""
+        segment = self._growing(base_offset)
+        with _closing_on_failure(segment):
+            file_size = os.fstat(descriptor(segment)).st_size
+            bad = self._scan_last(segment, file_size)
+            self._check_end(segment, bad, is_trusted=is_trusted)
+            if bad is not None:
+                self._cut(segment, file_size, bad)
+            if file_size:
+                sync_file(self.disk, descriptor(segment))
+        return segment
+
+    def _scan_last(self, segment: GrowingSegment, file_size: int) -> BadBatch | None:
+        """Where the sound batches end, if a torn one may follow; damage before that is raised."""
         fd = descriptor(segment)
-        file_size = os.fstat(fd).st_size
         with reporting_damage(segment.path):
             try:
                 _scan(fd, file_size, segment)
             except BadBatch as bad:
                 following = find_batch_after(fd, bad.position, file_size, segment.next_offset)
-                if following is not None:
-                    found = f"{bad.found}, yet a sound batch follows at byte {following}"
-                    raise BadBatch(bad.position, found) from None
-                self._cut(segment, file_size, bad)
-        if file_size:
-            sync_file(self.disk, fd)
+                if following is None:
+                    return bad
+                found = f"{bad.found}, yet a sound batch follows at byte {following}"
+                raise BadBatch(bad.position, found) from None
+        return None
+
+    def _check_end(
+        self, segment: GrowingSegment, bad: BadBatch | None, *, is_trusted: bool
+    ) -> None:
+        """What was there at an orderly stop was acknowledged: no crash later has torn it."""
+        if segment.next_offset < self.recovery_point:
+            why = "" if bad is None else f" ({bad.found})"
+            found = (
+                f"the log ends at offset {segment.next_offset}{why}, "
+                f"but at {self.recovery_point} when it was closed in order"
+            )
+        elif bad is not None and is_trusted:
+            found = f"{bad.found}, yet the last stop was orderly"
+        else:
+            return
+        raise CorruptLog(segment.path, segment.size, found, LOST_END_ADVICE)
 
     def _cut(self, segment: GrowingSegment, file_size: int, bad: BadBatch) -> None:
         self.disk.truncate(descriptor(segment), segment.size)
@@ -109,6 +148,15 @@ class SegmentOpener(NamedTuple):
     def _note(self, text: str) -> None:
         _logger.warning("%s", text)
         self.notes.append(text)
+
+
+@contextmanager
+def _closing_on_failure(segment: GrowingSegment) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        segment.close()
+        raise
 
 
 def _scan(fd: int, size: int, segment: GrowingSegment) -> None:
