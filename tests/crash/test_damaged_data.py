@@ -27,6 +27,7 @@ from drumbeat.protocol.apis.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from drumbeat.protocol.errors import ErrorCode
+from drumbeat.protocol.record_batch import iter_headers
 from drumbeat.testing import Cluster
 from support.data_topics import Topic, batch, create_topic, fetch_from, produce_to, values_in
 from support.node_process import run
@@ -168,6 +169,14 @@ def spoil_second_batch(path: Path) -> None:
     path.write_bytes(content)
 
 
+def set_epoch_of_last_batch(path: Path) -> None:
+    """Outside the checksum."""
+    content = bytearray(path.read_bytes())
+    *_, (last, _) = iter_headers(bytes(content))
+    content[last + 12 : last + 16] = b"\x7f\xff\xff\xff"
+    path.write_bytes(content)
+
+
 # What happens to which file of the partition.
 NEEDED_BY_A_PARTITION: dict[str, tuple[str, Damage]] = {
     "a batch is damaged and others follow": (LOG, spoil_second_batch),
@@ -176,6 +185,9 @@ NEEDED_BY_A_PARTITION: dict[str, tuple[str, Damage]] = {
     "the epoch file is of another version": (EPOCHS, with_text("7\n1\n0 0\n")),
     "an epoch is negative": (EPOCHS, with_text("0\n1\n-5 0\n")),
     "an epoch begins before the log": (EPOCHS, with_text("0\n1\n0 -1\n")),
+    "an epoch that none can follow": (EPOCHS, with_text("0\n1\n2147483647 0\n")),
+    "an epoch beyond all numbers": (EPOCHS, with_text("0\n1\n99999999999 0\n")),
+    "a batch of an epoch that none can follow": (LOG, set_epoch_of_last_batch),
     "epochs go down": (EPOCHS, with_text("0\n2\n4 0\n3 2\n")),
     "epochs overlap": (EPOCHS, with_text("0\n2\n3 2\n4 1\n")),
     "the topic's id is another one": (

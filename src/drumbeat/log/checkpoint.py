@@ -17,7 +17,7 @@ from typing import NoReturn
 from drumbeat.log.errors import CorruptLog
 from drumbeat.log.files import Disk, read_file, write_file_atomically
 from drumbeat.log.names import CLEANED_OFFSET, EPOCHS, RECOVERY_POINT, START_OFFSET
-from drumbeat.log.port import EpochEntry, TopicPartition
+from drumbeat.log.port import EPOCH_MAX, EpochEntry, TopicPartition
 
 _VERSION = "0"
 _ADVICE = {
@@ -40,6 +40,8 @@ def read_epochs(directory: str) -> list[EpochEntry] | None:
         _damaged(path, "an entry is not '<epoch> <start offset>'")
     if any(min(entry) < 0 for entry in entries):
         _damaged(path, "a number is negative")
+    if any(entry.epoch > EPOCH_MAX for entry in entries):
+        _damaged(path, f"an epoch is larger than {EPOCH_MAX}")
     for before, after in pairwise(entries):
         if after.epoch <= before.epoch or after.start_offset <= before.start_offset:
             _damaged(path, f"'{after.epoch} {after.start_offset}' does not follow the one before")

@@ -27,9 +27,9 @@ from drumbeat.log.growing import GrowingSegment
 from drumbeat.log.locks import is_directory_of, lock_directory
 from drumbeat.log.metadata import ensure_topic_id
 from drumbeat.log.names import RECOVERY_POINT, START_OFFSET, directory_name, parse_segment_name
-from drumbeat.log.port import EpochEntry, LogSettings, TopicPartition
+from drumbeat.log.port import EPOCH_MAX, EpochEntry, LogSettings, TopicPartition
 from drumbeat.log.recovery import SegmentOpener
-from drumbeat.log.segment import Segment
+from drumbeat.log.segment import DAMAGE_ADVICE, Segment
 from drumbeat.log.segments import Segments
 from drumbeat.log.swap import recover_swap
 
@@ -161,9 +161,18 @@ def _begin_epoch(request: OpenRequest, segments: Segments, start_offset: int) ->
     if recorded is None or segments.last_epoch() > history.latest:
         for header in segments.headers():
             history.note(header.partition_leader_epoch, header.base_offset)
+    _check_can_be_followed(segments, history)
     epoch = history.latest + 1
     history.truncate_from_end(segments.synced_offset)
     history.assign(EpochEntry(epoch, segments.synced_offset))
     history.truncate_from_start(start_offset)
     write_epochs(request.disk, request.directory, history.entries)
     return history
+
+
+def _check_can_be_followed(segments: Segments, history: EpochHistory) -> None:
+    """A batch's epoch is outside its checksum, so damage there shows in nothing else."""
+    if history.latest >= EPOCH_MAX:
+        epoch, offset = history.entries[-1]
+        found = f"epoch {epoch} at offset {offset}, which none can follow"
+        raise CorruptLog(segments.path_at(offset), 0, found, DAMAGE_ADVICE)

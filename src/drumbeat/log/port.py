@@ -16,6 +16,7 @@ from drumbeat.protocol.record_batch import BatchHeader
 
 NO_TIMESTAMP: Final = -1
 UNDEFINED_EPOCH: Final = -1
+EPOCH_MAX: Final = 2**31 - 2  # batches have 32 bits for it, and somebody may follow
 UNDEFINED_OFFSET: Final = -1
 UNLIMITED: Final = -1
 

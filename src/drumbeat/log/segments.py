@@ -201,6 +201,10 @@ class Segments:
                 return UNDEFINED_EPOCH if header is None else header.partition_leader_epoch
         return UNDEFINED_EPOCH
 
+    def path_at(self, offset: int) -> str:
+        """The file that holds the offset."""
+        return self._at(offset).path
+
     def _at(self, offset: int) -> Segment:
         return self._all[max(bisect_right(self._all, offset, key=_base_offset) - 1, 0)]
 
