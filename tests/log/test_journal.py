@@ -14,11 +14,12 @@ from drumbeat.log.commit import SMALL_BYTES_MAX
 from drumbeat.log.errors import AppendFailed, CorruptLog, LogError
 from drumbeat.log.files import Disk
 from drumbeat.log.journal import FILE, Journal
-from drumbeat.log.journal_format import Entry, read_entries
+from drumbeat.log.journal_format import Entry, encode_header, read_entries
 from drumbeat.log.journal_replay import replay
 from drumbeat.log.port import TopicPartition
 from drumbeat.log.store import LocalStore
-from log.helpers import SETTINGS, FaultyDisk, append, contents, flip, write
+from drumbeat.protocol.record_batch import assign
+from log.helpers import SETTINGS, FaultyDisk, append, batch, contents, flip, write
 
 SEGMENT = "00000000000000000000.log"
 PARTITIONS = [TopicPartition("orders", number) for number in range(4)]
@@ -240,7 +241,33 @@ def test_a_journal_of_another_version_is_named_and_left_as_it_is(tmp_path):
     assert (tmp_path / FILE).read_bytes() == older
 
 
-@pytest.mark.parametrize("content", [b"", b"DRUM", bytes(100), bytes(2 << 20)])
+@pytest.mark.parametrize("size", [1, 4, 23])
+def test_a_journal_that_was_cut_off_is_named_and_left_as_it_is(tmp_path, size):
+    """Its first megabyte is durable before its header is, so that no crash leaves this."""
+    crashed = written(tmp_path / "data")
+    os.truncate(crashed / FILE, size)
+    damaged = (crashed / FILE).read_bytes()
+    for is_exclusive in (True, False):
+        with pytest.raises(CorruptLog, match=FILE):
+            asyncio.run(opened(crashed, exclusive=is_exclusive))
+    assert (crashed / FILE).read_bytes() == damaged
+
+
+def test_a_journal_whose_header_alone_is_gone_still_holds_something(tmp_path):
+    crashed = written(tmp_path / "data")
+    with open(crashed / FILE, "r+b") as file:
+        file.write(bytes(24))
+    with pytest.raises(CorruptLog, match=FILE):
+        asyncio.run(opened(crashed, exclusive=True))
+
+
+@pytest.mark.parametrize("size", range(1, 24))
+def test_a_header_that_was_torn_before_the_first_round_holds_nothing(tmp_path, size):
+    (tmp_path / FILE).write_bytes(encode_header(1)[:size] + bytes((1 << 20) - size))
+    asyncio.run(opened(tmp_path, exclusive=True))
+
+
+@pytest.mark.parametrize("content", [b"", bytes(100), bytes(2 << 20)])
 def test_a_journal_that_was_never_begun_holds_nothing(tmp_path, content):
     """A crash may come between its creation and its first entry."""
     (tmp_path / FILE).write_bytes(content)
@@ -309,8 +336,76 @@ def test_a_segment_that_is_shorter_than_the_journal_knows_is_damage(tmp_path):
     fd = os.open(segment_of(crashed, PARTITIONS[0]), os.O_RDWR)
     journal.append([Entry("orders-0", 0, 10_000, [b"beyond the end"])], [fd])
     os.close(fd)
-    with pytest.raises(CorruptLog, match="the journal continues it at 10000"):
+    with pytest.raises(CorruptLog, match=r"continues it at 10000; .* or move it away"):
         replay(Disk(), str(crashed))
+
+
+def journalled_from(directory, first, values):
+    """A killed store whose journal continues partition 0 behind what an orderly stop left."""
+
+    async def scenario():
+        async with LocalStore(directory / "data") as store:
+            log = await store.acquire(PARTITIONS[0], SETTINGS)
+            for value in first:
+                await write(log, value)
+        store = LocalStore(directory / "data")
+        await store.open()
+        log = await store.acquire(PARTITIONS[0], SETTINGS)
+        for value in values:
+            await write(log, value)
+        shutil.copytree(directory / "data", directory / "crashed")
+        await store.close()
+
+    asyncio.run(scenario())
+    return directory / "crashed"
+
+
+FIRST, JOURNALLED = [b"a", b"b"], [b"c", b"d", b"e"]
+# By what somebody put in the segment's place: values of batches, one record each but the lists.
+OTHERS = {
+    "batches that end elsewhere": [b"longer than those", b"that were there", b"!", b"!"],
+    "other offsets": [[b"", b""], b"*", b"*", b"*"],
+    "other batches where the entries go": [b"a", b"b", b"x", b"y", b"z"],
+    "one other batch among them": [b"a", b"b", b"c", b"y", b"e"],
+}
+
+
+@pytest.mark.parametrize("first", [FIRST, []], ids=["continued", "begun"])
+@pytest.mark.parametrize("what", OTHERS)
+def test_a_log_that_is_not_the_journals_is_not_overwritten(tmp_path, what, first):
+    crashed = journalled_from(tmp_path, first, [*FIRST, *JOURNALLED][len(first) :])
+    other, at = b"", 0
+    for value in OTHERS[what]:
+        values = value if isinstance(value, list) else [value]
+        other += assign(batch(*values), at, 0)
+        at += len(values)
+    segment = segment_of(crashed, PARTITIONS[0])
+    segment.write_bytes(other)
+    journal = (crashed / FILE).read_bytes()
+    for _ in range(2):
+        with pytest.raises(CorruptLog, match=f"{SEGMENT}.*nothing was changed; .* move it away"):
+            asyncio.run(opened(crashed, exclusive=True))
+        assert segment.read_bytes() == other
+        assert (crashed / FILE).read_bytes() == journal
+
+
+def test_an_older_copy_of_the_same_log_is_continued(tmp_path):
+    crashed = journalled_from(tmp_path, FIRST, JOURNALLED)
+    segment = segment_of(crashed, PARTITIONS[0])
+    for count in range(2, 6):
+        os.truncate(segment, count * len(batch(b"a")))
+        again = shutil.copytree(crashed, tmp_path / str(count))
+        assert reread(again)[0] == list(enumerate([*FIRST, *JOURNALLED]))
+
+
+def test_without_the_partition_the_others_start(tmp_path):
+    """What the error advises."""
+    crashed = written(tmp_path / "data")
+    segment_of(crashed, PARTITIONS[0]).write_bytes(assign(batch(b"other"), 0, 0))
+    with pytest.raises(CorruptLog, match="move it away"):
+        asyncio.run(opened(crashed, exclusive=True))
+    (crashed / str(PARTITIONS[0])).rename(tmp_path / "away")
+    assert reread(crashed) == [[], *[EXPECTED] * 3]
 
 
 def opened_journal(directory):

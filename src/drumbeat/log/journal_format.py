@@ -115,14 +115,32 @@ def _entries_of_round(data: bytes, position: int, end: int) -> Iterator[Entry]:
 
 def check_header(fd: int, path: str) -> None:
     """Raises CorruptLog for a file that begins with anything but a journal's header, or nothing."""
-    beginning = read_exactly(fd, _FILE_HEADER.size, 0)
-    if len(beginning) < _FILE_HEADER.size or not any(beginning) or read_generation(fd) is not None:
+    if read_generation(fd) is not None or _was_never_begun(fd):
         return
-    magic, version, _, crc = _FILE_HEADER.unpack(beginning)
-    if magic == _MAGIC and crc == crc32c(beginning[:-4]):
+    beginning = read_exactly(fd, _FILE_HEADER.size, 0)
+    version = _version_of_whole(beginning)
+    if version is not None:
         found = f"a journal of version {version}; this program writes version {_VERSION}"
         advice = "stop in order what has written it, then remove the file"
     else:
         found = "not the beginning of a journal"
         advice = "restore it, or move it away and lose what it alone holds"
     raise CorruptLog(path, 0, found, advice)
+
+
+def _was_never_begun(fd: int) -> bool:
+    """Zeros are durable before the first header is written, and no round before that header is.
+
+    So a crash leaves nothing but zeros, or a torn header and zeros behind it.
+    """
+    data = read_exactly(fd, os.fstat(fd).st_size, 0)
+    header = data[: _FILE_HEADER.size]
+    is_torn = len(data) >= BLOCK and _version_of_whole(header) is None
+    return not data.strip(b"\0") or (is_torn and not data[_FILE_HEADER.size :].strip(b"\0"))
+
+
+def _version_of_whole(header: bytes) -> int | None:
+    if len(header) < _FILE_HEADER.size:
+        return None
+    magic, version, _, crc = _FILE_HEADER.unpack(header)
+    return int(version) if magic == _MAGIC and crc == crc32c(header[:-4]) else None

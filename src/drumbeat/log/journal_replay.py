@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from drumbeat.log.errors import CorruptLog
 from drumbeat.log.files import Disk, open_for_reading, sync_file
 from drumbeat.log.journal import FILE
+from drumbeat.log.journal_fit import check_continues
 from drumbeat.log.journal_format import (
     Entry,
     check_header,
@@ -15,6 +15,7 @@ from drumbeat.log.journal_format import (
     read_entries,
     read_generation,
 )
+from drumbeat.log.segment import Segment
 from drumbeat.log.writing import write_all
 
 
@@ -50,21 +51,22 @@ def _restore(disk: Disk, data_directory: str, entries: Sequence[Entry]) -> None:
     by_segment: dict[tuple[str, int], list[Entry]] = {}
     for entry in entries:
         by_segment.setdefault((entry.directory, entry.base_offset), []).append(entry)
+    continued: list[tuple[Segment, list[Entry]]] = []
     for (name, base_offset), of_segment in by_segment.items():
         directory = os.path.join(data_directory, name)
         # A segment that has a successor was synced before it got one; or it is deleted.
         if base_offset == _last_segment(directory):
-            _restore_segment(disk, os.path.join(directory, f"{base_offset:020d}.log"), of_segment)
+            continued.append((Segment(directory, base_offset), of_segment))
+    for segment, of_segment in continued:
+        check_continues(segment, of_segment)
+    for segment, of_segment in continued:
+        _restore_segment(disk, segment.path, of_segment)
 
 
 def _restore_segment(disk: Disk, path: str, entries: Sequence[Entry]) -> None:
     fd = disk.create(path)
     try:
         for entry in entries:
-            size = os.fstat(fd).st_size
-            if size < entry.position:
-                found = f"the file ends, but the journal continues it at {entry.position}"
-                raise CorruptLog(path, size, found, "restore the partition from a backup")
             write_all(disk, fd, entry.buffers, entry.position)
         sync_file(disk, fd)
     finally:
