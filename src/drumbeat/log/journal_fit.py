@@ -53,7 +53,8 @@ def _check_before(segment: Segment, fd: int, entry: Entry) -> None:
     next_offset = segment.base_offset
     try:
         first = read_header(b"".join(entry.buffers))
-        for _, header in walk_headers(fd, _near(segment, fd, entry.position), entry.position):
+        start = segment.indexed_position(fd, entry.position)
+        for _, header in walk_headers(fd, start, entry.position):
             next_offset = header.next_offset
     except BadBatch as bad:
         found = f"{bad.found}, and the journal continues the file at {entry.position}"
@@ -63,14 +64,6 @@ def _check_before(segment: Segment, fd: int, entry: Entry) -> None:
     if first.base_offset != next_offset:
         found = f"offset {next_offset} comes next, but the journal goes on with {first.base_offset}"
         _refuse(segment, entry.position, found)
-
-
-def _near(segment: Segment, fd: int, position: int) -> int:
-    """Where some batch before the position begins; indexes are as old as the last orderly stop."""
-    indexed = segment.offset_index.last()
-    if indexed is None or indexed.position >= position or not segment.holds(fd, indexed):
-        return 0
-    return indexed.position
 
 
 def _is_other_batch(fd: int, entry: Entry) -> bool:

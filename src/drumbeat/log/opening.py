@@ -20,6 +20,7 @@ from drumbeat.log.checkpoint import (
     write_start_offset,
 )
 from drumbeat.log.commit import create_segment
+from drumbeat.log.continuity import check_continuity
 from drumbeat.log.epochs import EpochHistory
 from drumbeat.log.errors import CorruptLog
 from drumbeat.log.files import Disk, make_directory
@@ -69,7 +70,7 @@ def open_partition(request: OpenRequest) -> OpenedPartition:
         notes = recover_swap(request.disk, request.directory)
         bases = _segment_bases(request.directory)
         recorded_start = _recorded_start(request, is_new=not bases)
-        segments = _open_segments(request, bases, notes)
+        segments = _open_segments(request, bases, recorded_start, notes)
         start_offset = _start_offset(request, segments, recorded_start)
         cleaned_offset = _cleaned_offset(request, segments)
         epochs = _begin_epoch(request, segments, start_offset)
@@ -119,10 +120,13 @@ def _recorded_start(request: OpenRequest, *, is_new: bool) -> int:
     return offset
 
 
-def _open_segments(request: OpenRequest, bases: list[int], notes: list[str]) -> Segments:
+def _open_segments(
+    request: OpenRequest, bases: list[int], start_offset: int, notes: list[str]
+) -> Segments:
     recovery_point = read_recovery_point(request.directory, request.topic_partition)
     opener = SegmentOpener(request.disk, request.directory, request.settings, recovery_point, notes)
     closed: list[Segment] = [opener.open_closed(*pair) for pair in pairwise(bases)]
+    _tell_gaps(request, closed, start_offset, opener)
     if bases:
         active = opener.open_last(bases[-1], is_trusted=request.is_trusted)
     else:
@@ -130,6 +134,21 @@ def _open_segments(request: OpenRequest, bases: list[int], notes: list[str]) -> 
         active = GrowingSegment(request.directory, 0, request.settings)
         create_segment(request.disk, active)  # its names become durable with the epoch's
     return Segments(request.directory, closed, active)
+
+
+def _tell_gaps(
+    request: OpenRequest, closed: list[Segment], start_offset: int, opener: SegmentOpener
+) -> None:
+    """Below the start offset nothing is missed: its segments are on their way out."""
+    places = (request.directory, request.data_directory)  # ours, and Kafka's
+    found = check_continuity(
+        request.directory,
+        [segment for segment in closed if segment.extent.next_offset > start_offset],
+        compacted_below=max(read_cleaned_offset(at, request.topic_partition) for at in places),
+        is_compacted=request.settings.is_compacted,
+    )
+    for text in found:
+        opener.note(text)
 
 
 def _check_never_begun(request: OpenRequest, recovery_point: int) -> None:

@@ -60,7 +60,9 @@ class SegmentOpener(NamedTuple):
         segment = Segment(self.directory, base_offset)
         size = os.stat(segment.path).st_size
         segment.extent = Extent(size, next_base_offset, NO_TIMESTAMP, base_offset)
-        if size and not _has_sound_indexes(segment):
+        if not size:
+            _check_always_empty(segment)
+        elif not _has_sound_indexes(segment):
             self._rebuild(segment)
         elif (latest := segment.time_index.last()) is not None:
             segment.extent = Extent(size, next_base_offset, *latest)
@@ -125,7 +127,7 @@ class SegmentOpener(NamedTuple):
 
     def _cut(self, segment: GrowingSegment, file_size: int, bad: BadBatch) -> None:
         self.disk.truncate(descriptor(segment), segment.size)
-        self._note(
+        self.note(
             f"{segment.path}: cut {file_size - segment.size} bytes of a torn batch at byte "
             f"{segment.size}, offset {segment.next_offset} ({bad.found})"
         )
@@ -143,9 +145,9 @@ class SegmentOpener(NamedTuple):
             scratch.close()
         _, _, *latest = scratch.extent
         segment.extent = Extent(segment.extent.size, segment.extent.next_offset, *latest)
-        self._note(f"{segment.path}: rebuilt its indexes")
+        self.note(f"{segment.path}: rebuilt its indexes")
 
-    def _note(self, text: str) -> None:
+    def note(self, text: str) -> None:
         _logger.warning("%s", text)
         self.notes.append(text)
 
@@ -207,6 +209,13 @@ def _follow(fd: int, position: int, size: int, segment: GrowingSegment) -> bool:
             check_crc(read_exactly(fd, header.size, at), 0, header)
     latest = segment.time_index.last()
     return latest is None or latest.offset < segment.next_offset
+
+
+def _check_always_empty(segment: Segment) -> None:
+    for path in segment.paths[1:]:
+        if read_file(path):
+            found = f"the file is empty, but {os.path.basename(path)} has entries"
+            raise CorruptLog(segment.path, 0, found, DAMAGE_ADVICE)
 
 
 def _has_sound_indexes(segment: Segment) -> bool:

@@ -251,6 +251,13 @@ class Segment:
         offset, position = entry
         return 0 <= position < self.extent.size and _ends_at(fd, position, offset)
 
+    def indexed_position(self, fd: int, limit: int) -> int:
+        """Where the last indexed batch begins, if that is below the limit; else 0."""
+        entry = self.offset_index.last()
+        if entry is None or entry.position >= limit or not self.holds(fd, entry):
+            return 0
+        return entry.position
+
     def _offset_before(self, fd: int, timestamp: int) -> int:
         """An offset before which no record has a larger timestamp; the first if none is known."""
         entry = self.time_index.lookup(timestamp)
