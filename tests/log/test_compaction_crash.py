@@ -274,3 +274,41 @@ def test_leftovers_of_an_older_compaction_do_not_undo_a_newer_one(template, tmp_
         file.write("half a batch")
     assert compact(directory, DyingDisk())
     assert not os.path.exists(stranger)
+
+
+@pytest.fixture
+def replaced(template, tmp_path):
+    """A directory whose compaction counts, and whose sources have begun to go."""
+    sources = len(names(template, ".log")) - 1
+    steps = DyingDisk()
+    assert compact(shutil.copytree(template, tmp_path / "whole"), steps)
+    before = steps.steps.index("remove") + 3 * (sources - 1)
+    directory = crashed_copy(template, tmp_path / "data", DyingDisk(before))
+    assert names(directory, ".swap")
+    assert len(names(directory, ".log")) < sources
+    return directory
+
+
+def put(directory, name):
+    with open(os.path.join(folder_of(directory), name), "wb"):
+        pass
+
+
+@pytest.mark.parametrize("name", [f"{90:020}.log.cleaned", f"{90:020}.timeindex.cleaned"])
+def test_a_stray_file_does_not_undo_a_compaction_below_it(replaced, tmp_path, name):
+    whole = find(tmp_path / "whole").records
+    put(replaced, name)
+    found = find(replaced)
+    assert found.records == whole
+    assert ["finished" in note for note in found.notes] == [True]
+    assert name in found.names
+
+
+@pytest.mark.parametrize("offset", [0, 1])
+def test_a_compaction_whose_sources_are_gone_is_not_undone(replaced, tmp_path, offset):
+    whole = find(tmp_path / "whole").records
+    stray = f"{offset:020}.log.cleaned"
+    put(replaced, stray)
+    check_refused(replaced, rf"\.swap.* {stray}.*; move the \.cleaned file away")
+    os.unlink(os.path.join(folder_of(replaced), stray))
+    assert find(replaced).records == whole

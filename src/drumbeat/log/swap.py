@@ -3,13 +3,13 @@
 Kafka's way and Kafka's names: (1) the new files are complete under .cleaned, worth nothing; (2)
 they are renamed to .swap: once all are, they count and the sources do not; (3) the sources go to
 the history; (4) the new files get their names. Whoever opens a directory with .swap files finishes
-from step 3 on, or undoes step 2 if .cleaned files are left.
+from step 3 on, or undoes step 2 if .cleaned files of the same compaction are left.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from drumbeat.log.batches import read_batches, walk_headers
@@ -26,6 +26,10 @@ from drumbeat.log.names import (
 from drumbeat.log.segment import DAMAGE_ADVICE, Segment, reporting_damage
 
 _UNFINISHED: Final = "a compaction that was never finished"
+_STRAY_ADVICE: Final = (
+    "nothing was changed; move the .cleaned file away to have the compaction finished, or restore "
+    "the partition's directory from a copy"
+)
 
 
 def commit_swap(disk: Disk, directory: str, cleaned: Sequence[Segment]) -> None:
@@ -63,7 +67,7 @@ def recover_swap(disk: Disk, directory: str) -> list[str]:
     names = _own_names(directory, SWAP_SUFFIX)
     if not names:
         return []
-    if _own_names(directory, CLEANED_SUFFIX):
+    if _is_half_committed(directory, names):
         for name in names:
             disk.remove(os.path.join(directory, name))
         sync_directory(directory)
@@ -77,6 +81,42 @@ def recover_swap(disk: Disk, directory: str) -> list[str]:
         disk.rename(path, path.removesuffix(SWAP_SUFFIX))
     sync_directory(directory)
     return [f"{directory}: finished a compaction that was interrupted"]
+
+
+def _is_half_committed(directory: str, names: Sequence[str]) -> bool:
+    """Whether step 2 had not ended: the highest went first, so .cleaned files below are left.
+
+    One that lies above was left by an older compaction and says nothing of this one.
+    """
+    cleaned = _own_names(directory, CLEANED_SUFFIX)
+    doubtful = [name for name in names if cleaned and _base(name) >= _base(cleaned[0])]
+    if doubtful and (len(doubtful) < len(names) or not _has_sources(directory, names)):
+        found = f"{_UNFINISHED}, whose sources are gone, yet {cleaned[0]} says that it never began"
+        raise CorruptLog(os.path.join(directory, doubtful[0]), 0, found, _STRAY_ADVICE)
+    return bool(doubtful)
+
+
+def _base(name: str) -> int:
+    return int(name[:20])
+
+
+def _has_sources(directory: str, names: Sequence[str]) -> bool:
+    """Whether each batch of the .swap files is in the log without them, too."""
+    bases = [
+        base for name in os.listdir(directory) if (base := parse_segment_name(name)) is not None
+    ]
+    compacted = [base for name in names if (base := parse_swap_name(name)) is not None]
+    of_log = {offset for base in bases for offset in _batch_offsets(Segment(directory, base))}
+    return all(
+        of_log.issuperset(_batch_offsets(Segment(directory, base, SWAP_SUFFIX)))
+        for base in compacted
+    )
+
+
+def _batch_offsets(segment: Segment) -> Iterator[int]:
+    with reporting_damage(segment.path), open_for_reading(segment.path) as fd:
+        for _, header in walk_headers(fd, 0, os.fstat(fd).st_size):
+            yield header.base_offset
 
 
 def _own_names(directory: str, suffix: str) -> list[str]:
