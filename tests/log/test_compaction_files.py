@@ -5,15 +5,17 @@ import errno
 import os
 import shutil
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
 from drumbeat.log.batches import read_batches
-from drumbeat.log.errors import Fenced, LogError, LogFull
+from drumbeat.log.errors import CorruptLog, Fenced, LogError, LogFull
 from drumbeat.log.files import Disk, open_for_reading
 from drumbeat.log.history import history_files
 from drumbeat.log.port import CompactionBudget
 from drumbeat.log.store import LocalStore
+from drumbeat.protocol.record_batch import iter_headers
 from log.compaction_helpers import DAY_MS
 from log.helpers import TP, FaultyDisk
 from log.test_compaction_contract import (
@@ -281,3 +283,34 @@ def test_what_is_not_ours_in_the_history_stays(tmp_path):
     strangers = [f"{0:020}.1.log.gz", f"{0:020}.log", "notes.txt"]
     asyncio.run(scenario())
     assert sorted(os.listdir(folder)) == strangers
+
+
+# -- what compaction does not touch --------------------------------------------------------------
+
+
+def set_offset(path, number, offset):
+    """Of one batch; nothing but the neighbours tell that it is wrong."""
+    data = bytearray(path.read_bytes())
+    position = [at for at, _ in iter_headers(bytes(data))][number]
+    data[position : position + 8] = offset.to_bytes(8, "big")
+    path.write_bytes(data)
+    return position
+
+
+@pytest.mark.parametrize(("number", "offset"), [(1, 0), (1, 5_000), (0, 1 << 40)])
+def test_a_segment_whose_offsets_are_out_of_order_is_not_compacted(
+    template, tmp_path, number, offset
+):
+    directory = shutil.copytree(template, tmp_path / "data")
+    second = Path(folder_of(directory), names(directory, ".log")[1])
+
+    async def scenario():
+        async with opened(directory) as log:
+            position = set_offset(second, number, offset)
+            named = rf"{second.name}, byte {position}: offsets {offset} to"
+            with pytest.raises(CorruptLog, match=named):
+                await log.compact(NOW_MS)
+
+    asyncio.run(scenario())
+    assert names(directory, *SWAP_NAMES) == []
+    assert names(directory, ".log") == names(template, ".log")

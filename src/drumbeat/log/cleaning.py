@@ -85,7 +85,7 @@ class _Cleaning:
 
     def _surveyed(self, segments: Sequence[Segment]) -> Iterator[SurveyedBatch]:
         for segment in segments:
-            for batch in segment.surveyed():
+            for batch in _in_order(segment):
                 yield batch
                 self._last_offsets[segment.base_offset] = batch.header.last_offset
                 self._throttle.spend(batch.header.size)
@@ -135,6 +135,25 @@ class _Cleaning:
         for batch in segment.batches(segment.base_offset, chunk_bytes=LOAD_CHUNK_BYTES):
             yield batch
             self._throttle.spend(batch.header.size)
+
+
+def _in_order(segment: Segment) -> Iterator[SurveyedBatch]:
+    """A batch's offset is outside its checksum, so it is compared with its neighbours'.
+
+    What a wrong one says would decide which of two records is the newer.
+    """
+    position, next_offset = 0, segment.base_offset
+    for batch in segment.surveyed():
+        first, following = batch.header.base_offset, batch.header.next_offset
+        end_offset = segment.extent.next_offset
+        if first < next_offset or following > end_offset:
+            found = (
+                f"offsets {first} to {following - 1} where {next_offset} to {end_offset - 1} fit"
+            )
+            raise CorruptLog(segment.path, position, found, DAMAGE_ADVICE)
+        yield batch
+        position += batch.header.size
+        next_offset = following
 
 
 def _before_open_transaction(segments: Sequence[Segment], surveyed: Survey) -> list[Segment]:
