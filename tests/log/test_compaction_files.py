@@ -314,3 +314,69 @@ def test_a_segment_whose_offsets_are_out_of_order_is_not_compacted(
     asyncio.run(scenario())
     assert names(directory, *SWAP_NAMES) == []
     assert names(directory, ".log") == names(template, ".log")
+
+
+def test_a_file_in_the_place_of_the_history_is_named_before_anything_is_replaced(
+    template, tmp_path
+):
+    directory = shutil.copytree(template, tmp_path / "data")
+    stranger = Path(folder_of(directory), "history")
+    stranger.write_text("not yours")
+    logs = names(directory, ".log")
+
+    async def refused():
+        async with opened(directory) as log:
+            with pytest.raises(CorruptLog, match=f"{stranger}.*move it away"):
+                await log.compact(NOW_MS)
+            assert names(directory, *SWAP_NAMES, ".log") == logs
+            await log.enforce_retention(NOW_MS)
+
+    async def compacted():
+        async with opened(directory) as log:
+            return await log.compact(NOW_MS)
+
+    asyncio.run(refused())
+    assert stranger.read_text() == "not yours"
+    stranger.unlink()
+    assert asyncio.run(compacted()) is not None
+
+
+def test_a_folder_named_like_superseded_segments_stays(template, tmp_path):
+    directory = shutil.copytree(template, tmp_path / "data")
+    for name in (f"{0:020}.1.log", f"{0:020}.{NOW_MS}.log"):
+        Path(folder_of(directory), "history", name, "mine").mkdir(parents=True)
+
+    async def scenario():
+        async with opened(directory, COMPACTED) as log:
+            expected = newest(log)
+            assert await log.compact(NOW_MS) is not None
+            await log.enforce_retention(NOW_MS)
+            assert newest(log) == expected
+
+    asyncio.run(scenario())
+    assert len(list(Path(folder_of(directory), "history").glob("*/mine"))) == 2
+
+
+class KeepingDisk(Disk):
+    """What is in the history cannot be removed."""
+
+    def remove(self, path):
+        if "/history/" in path:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        super().remove(path)
+
+
+def test_a_history_that_cannot_be_removed_is_told_and_compaction_goes_on(
+    template, tmp_path, caplog
+):
+    directory = shutil.copytree(template, tmp_path / "data")
+
+    async def scenario():
+        async with opened(directory, COMPACTED, KeepingDisk()) as log:
+            assert await log.compact(NOW_MS) is not None
+            await log.enforce_retention(NOW_MS + 10 * DAY_MS)
+
+    asyncio.run(scenario())
+    told = [record.getMessage() for record in caplog.records]
+    assert len(told) == 2
+    assert all("could not be removed" in text and "/history/" in text for text in told)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,8 @@ from drumbeat.log.segments import Segments
 from drumbeat.log.swap import commit_swap, finish_swap
 from drumbeat.log.throttle import Stopped
 from drumbeat.log.workers import Workers
+
+_logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -91,6 +94,7 @@ class LogCleaner:
         segments = self._cleanable_segments(settings, run.now_ms)
         if not self._dirty(segments) or run.stop.is_set():
             return None
+        await self._in_worker(history.check_folder, self._directory)
         try:
             cleaned = await self._in_worker(clean, self._job(settings, segments, run))
             if cleaned is None:
@@ -102,10 +106,14 @@ class LogCleaner:
         return cleaned.result
 
     async def expire_history(self, settings: LogSettings, now_ms: int) -> None:
-        if not self._segments.has_readers:
-            disk = self._workers.disk
-            retention_ms = settings.history_retention_ms
+        """What cannot be removed stays: the log itself does not depend on it."""
+        if self._segments.has_readers:
+            return
+        disk, retention_ms = self._workers.disk, settings.history_retention_ms
+        try:
             await self._in_worker(history.expire, disk, self._directory, retention_ms, now_ms)
+        except LogError as error:
+            _logger.warning("what compaction has replaced could not be removed: %s", error)
 
     def _cleanable_segments(self, settings: LogSettings, now_ms: int) -> Sequence[Segment]:
         """Closed, and old enough; LogCleanerManager.cleanableOffsets."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from drumbeat.log.errors import CorruptLog
 from drumbeat.log.files import Disk, make_directory, sync_directory
 from drumbeat.log.names import HISTORY, history_name, parse_history_name
 from drumbeat.log.port import UNLIMITED
@@ -26,26 +27,30 @@ class HistoryFile(NamedTuple):
 
 def history_files(directory: str) -> Iterator[HistoryFile]:
     """What a partition's history holds, oldest compaction first; other files are nobody's."""
-    folder = os.path.join(directory, HISTORY)
     try:
-        names = os.listdir(folder)
-    except FileNotFoundError:
+        with os.scandir(os.path.join(directory, HISTORY)) as entries:
+            parsed = [(parse_history_name(e.name), e.path) for e in entries if e.is_file()]
+    except (FileNotFoundError, NotADirectoryError):
         return
-    parsed = [(parse_history_name(name), name) for name in names]
-    found = [
-        HistoryFile(os.path.join(folder, name), *numbers)
-        for numbers, name in parsed
-        if numbers is not None
-    ]
+    found = [HistoryFile(path, *numbers) for numbers, path in parsed if numbers is not None]
     yield from sorted(found, key=lambda file: (file.superseded_ms, file.base_offset))
+
+
+def check_folder(directory: str) -> None:
+    """Raises CorruptLog if something else is in its place: compaction could not end."""
+    folder = os.path.join(directory, HISTORY)
+    if os.path.lexists(folder) and not os.path.isdir(folder):
+        found = "a file where compaction keeps what it replaces"
+        raise CorruptLog(folder, 0, found, "nothing was changed; move it away")
 
 
 def retire(disk: Disk, directory: str, segments: Sequence[Segment], superseded_ms: int) -> None:
     """Move the segments' logs to the history, durably."""
+    check_folder(directory)
     folder = os.path.join(directory, HISTORY)
     make_directory(folder)
-    taken = {(file.base_offset, file.superseded_ms) for file in history_files(directory)}
-    while any((segment.base_offset, superseded_ms) in taken for segment in segments):
+    taken = set(os.listdir(folder))
+    while any(history_name(segment.base_offset, superseded_ms) in taken for segment in segments):
         superseded_ms += 1
     for segment in segments:
         segment.retire(disk, os.path.join(folder, history_name(segment.base_offset, superseded_ms)))
