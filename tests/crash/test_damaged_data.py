@@ -169,6 +169,18 @@ def spoil_second_batch(path: Path) -> None:
     path.write_bytes(content)
 
 
+def spoil_last_batch(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[:-3] + bytes([content[-3] ^ 1]) + content[-2:])
+
+
+def cut_last_batch(path: Path) -> None:
+    """Between two batches, where nothing looks torn."""
+    content = path.read_bytes()
+    *_, (last, _) = iter_headers(content)
+    path.write_bytes(content[:last])
+
+
 def set_epoch_of_last_batch(path: Path) -> None:
     """Outside the checksum."""
     content = bytearray(path.read_bytes())
@@ -180,6 +192,8 @@ def set_epoch_of_last_batch(path: Path) -> None:
 # What happens to which file of the partition.
 NEEDED_BY_A_PARTITION: dict[str, tuple[str, Damage]] = {
     "a batch is damaged and others follow": (LOG, spoil_second_batch),
+    "the last batch at an orderly stop is damaged": (LOG, spoil_last_batch),
+    "the last batch at an orderly stop is gone": (LOG, cut_last_batch),
     "the epoch file is no text": (EPOCHS, lambda path: _write(path, b"\xff\0\xff")),
     "the epoch file is cut off": (EPOCHS, with_text("0\n3\n0 0\n")),
     "the epoch file is of another version": (EPOCHS, with_text("7\n1\n0 0\n")),
@@ -228,7 +242,15 @@ def test_a_partition_is_down_and_the_others_are_served(data, what, caplog):
     assert files(data / "orders-0") == before
 
 
-@pytest.mark.parametrize("what", ["a batch is damaged and others follow", "epochs go down"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        "a batch is damaged and others follow",
+        "the last batch at an orderly stop is damaged",
+        "the last batch at an orderly stop is gone",
+        "epochs go down",
+    ],
+)
 def test_groups_of_a_damaged_partition_are_sent_away(data, what, caplog):
     name, damage = NEEDED_BY_A_PARTITION[what]
     folder = offsets_folder(data)

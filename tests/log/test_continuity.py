@@ -101,7 +101,7 @@ def test_a_lost_closed_segment_stops_the_partition(folder, loss, which):
 def test_the_missing_offsets_are_named(folder):
     _, second, third, *_ = bases(folder)
     remove_with_indexes(folder / f"{second:020d}.log")
-    check_refused(folder, f"offsets {second} to {third - 1} are missing")
+    check_refused(folder, f"offsets {second} to {third - 1} are missing .* and {third:020d}.log")
 
 
 def test_a_torn_end_is_not_cut_off_a_log_with_a_hole(folder):
@@ -115,7 +115,13 @@ def test_a_torn_end_is_not_cut_off_a_log_with_a_hole(folder):
 def test_a_segment_under_a_lower_name_stops_the_partition(folder):
     second, *_ = segment_files(folder)[1:]
     os.rename(folder / second, folder / f"{1:020d}.log")
-    check_refused(folder, "goes on to offset [0-9]+, but the next segment begins at 1")
+    check_refused(folder, f"goes on to offset [0-9]+, but {1:020d}.log comes next")
+
+
+def test_an_empty_file_with_the_name_of_a_later_segment_stops_the_partition(folder):
+    (folder / f"{999:020d}.log").touch()
+    last = segment_files(folder)[-2]
+    check_refused(folder, f"{last}.*offsets 30 to 998 are missing .* and {999:020d}.log")
 
 
 def test_the_oldest_segments_may_go(folder):

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from drumbeat.log.batches import BadBatch, walk_headers
 from drumbeat.log.errors import CorruptLog
 from drumbeat.log.files import open_for_reading
+from drumbeat.log.names import LOG_SUFFIX, segment_stem
 from drumbeat.log.segment import DAMAGE_ADVICE, Segment
 
 _GAP_ADVICE: Final = (
@@ -32,7 +33,7 @@ class Gap(NamedTuple):
 
     def __str__(self) -> str:
         missing = f"offsets {self.first} to {self.next_base - 1} are missing"
-        return f"{missing} before the segment that begins at {self.next_base}"
+        return f"{missing} between this file and {_log_name(self.next_base)}"
 
 
 def check_continuity(
@@ -52,9 +53,7 @@ def _gaps(closed: Sequence[Segment]) -> Iterator[Gap]:
         if end_offset is None:
             continue
         if end_offset > next_base:
-            found = (
-                f"goes on to offset {end_offset - 1}, but the next segment begins at {next_base}"
-            )
+            found = f"goes on to offset {end_offset - 1}, but {_log_name(next_base)} comes next"
             raise CorruptLog(segment.path, segment.extent.size, found, DAMAGE_ADVICE)
         if end_offset < next_base:
             yield Gap(segment, end_offset, next_base)
@@ -71,6 +70,10 @@ def _end_offset(segment: Segment) -> int | None:
     except BadBatch:
         return None
     return end_offset
+
+
+def _log_name(base_offset: int) -> str:
+    return segment_stem(base_offset) + LOG_SUFFIX
 
 
 def _is_kafkas(directory: str) -> bool:
