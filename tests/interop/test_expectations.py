@@ -26,6 +26,7 @@ RUNTIME = (
     "test_idempotence.py",
     "test_list_offsets.py",
     "test_metadata.py",
+    "test_named_twice.py",
     "test_produce.py",
     "test_restart.py",
     "test_topics.py",

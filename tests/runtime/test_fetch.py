@@ -137,6 +137,8 @@ def test_leader_epochs(wire, topic, version):
     epoch = read_header(fetch_from(wire, topic).records).partition_leader_epoch
     for asked, error_code in (
         (-1, NONE),
+        (-2, NONE),
+        (-(2**31), NONE),
         (epoch, NONE),
         (epoch + 1, ErrorCode.UNKNOWN_LEADER_EPOCH),
         (2**31 - 1, ErrorCode.UNKNOWN_LEADER_EPOCH),
@@ -154,6 +156,8 @@ SESSIONS = {
     "a new session": (0, 0, NONE),
     "a session that is to be closed": (5, -1, NONE),
     "a session that was never there": (5, 1, ErrorCode.FETCH_SESSION_ID_NOT_FOUND),
+    "no session, but the second fetch of it": (0, 1, ErrorCode.FETCH_SESSION_ID_NOT_FOUND),
+    "an epoch that no session has": (0, -2, ErrorCode.FETCH_SESSION_ID_NOT_FOUND),
 }
 
 

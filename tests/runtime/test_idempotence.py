@@ -41,6 +41,14 @@ def new_producer_id(wire, version=INIT_PRODUCER_ID.versions[-1]):
     return responses[-1].producer_id
 
 
+@pytest.mark.parametrize("producer_id", [-1, -2, -(2**63)])
+def test_a_negative_id_is_none(wire, producer_id):
+    topic = create_topic(wire)
+    for base_offset in (0, 1):
+        response = produce_to(wire, topic, sequenced(producer_id, 0, 0, b"a"))
+        assert (response.error_code, response.base_offset) == (NONE, base_offset)
+
+
 @pytest.mark.parametrize("version", lowest_and_highest(INIT_PRODUCER_ID))
 def test_every_producer_gets_an_id_of_its_own(wire, version):
     ids = [new_producer_id(wire, version) for _ in range(20)]

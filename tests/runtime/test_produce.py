@@ -217,6 +217,9 @@ REFUSED = {
     "half a header": (ONE[:30], ErrorCode.INVALID_RECORD),
     "a batch cut off": (ONE[:-1], ErrorCode.INVALID_RECORD),
     "two batches": (ONE + ONE, ErrorCode.INVALID_RECORD),
+    "a batch, and zeros behind it": (ONE + bytes(20), ErrorCode.CORRUPT_MESSAGE),
+    "zeros": (bytes(61), ErrorCode.CORRUPT_MESSAGE),
+    "a batch, and an unknown magic": (ONE + ONE[:16] + b"\x03", ErrorCode.CORRUPT_MESSAGE),
     "message format v1": (MESSAGE_V1, ErrorCode.INVALID_RECORD),
     "wrong checksum": (ONE[:-1] + b"\x01", ErrorCode.CORRUPT_MESSAGE),
     "impossible length": (ONE[:8] + bytes(4) + ONE[12:], ErrorCode.CORRUPT_MESSAGE),
@@ -261,6 +264,16 @@ def test_a_refused_batch(wire, topic, version, data, error_code):
     response = produce_to(wire, topic, data, version=version)
     assert (response.error_code, response.base_offset) == (error_code, -1)
     assert offset_of(wire, topic) == before
+
+
+@pytest.mark.parametrize("size", [1, 12, 17, len(ONE) - 1])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_is_cut_off_behind_a_batch_is_dropped(wire, version, size):
+    topic = create_topic(wire)
+    for base_offset in (0, 1):
+        response = produce_to(wire, topic, ONE + ONE[:size], version=version)
+        assert (response.error_code, response.base_offset) == (ErrorCode.NONE, base_offset)
+    assert len(fetch_from(wire, topic).records) == 2 * len(ONE)
 
 
 @pytest.mark.parametrize("codec", Codec)

@@ -192,7 +192,7 @@ def iter_producer_headers(batches: bytes) -> Iterator[BatchHeader]:
     position = 0
     while position < len(batches):
         length, producer_id = _unpack_producer(batches, position)
-        if producer_id != NO_PRODUCER_ID:
+        if producer_id > NO_PRODUCER_ID:
             yield read_header(batches, position)
         position += LOG_OVERHEAD + length
 

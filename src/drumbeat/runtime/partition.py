@@ -74,7 +74,7 @@ class Partition:
     def append(self, batch: ValidBatch) -> AppendedBatch:
         """Append once per sequence number; raises RefusedBatch."""
         header = batch.header
-        if header.producer_id != NO_PRODUCER_ID:
+        if header.producer_id > NO_PRODUCER_ID:
             if not self._knows_producers:
                 self._read_producers()
             if (earlier := self.producers.duplicate(header)) is not None:

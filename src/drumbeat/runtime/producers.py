@@ -74,7 +74,7 @@ class Producers:
 
     def remember(self, header: BatchHeader, base_offset: int) -> None:
         """Take note of an appended batch that got `base_offset`."""
-        if header.producer_id == NO_PRODUCER_ID or header.is_control:
+        if header.producer_id <= NO_PRODUCER_ID or header.is_control:
             return
         producer = self._by_id.get(header.producer_id)
         if producer is None or producer.epoch != header.producer_epoch:

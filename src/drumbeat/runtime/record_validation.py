@@ -42,7 +42,8 @@ LOG_APPEND_TIME = "LogAppendTime"
 NO_TIMESTAMP = -1
 NO_LIMIT = 2**63 - 1
 
-_BATCH_START = struct.Struct(">qiib")  # base offset, batch length, leader epoch, magic
+_LENGTH = struct.Struct(">8xi")  # behind the base offset
+_BATCH_LENGTH_MIN = 14  # of the shortest message there ever was
 _MAGIC_AT = 16
 _ATTRIBUTES_AT = 21
 
@@ -76,24 +77,38 @@ def is_transactional(data: bytes | None) -> bool:
 
 def check_request(data: bytes | None, api_version: int) -> BatchHeader:
     """What a request may carry for a partition, whatever topic it is for; raises RefusedBatch."""
-    if data is None or len(data) < _BATCH_START.size:
-        raise RefusedBatch(ErrorCode.INVALID_RECORD, "a partition without a record batch")
-    _, batch_length, _, magic = _BATCH_START.unpack_from(data)
-    if magic in OLD_MAGICS:
+    size = None if data is None else _size_at(data, 0)
+    if data is None or size is None:
+        raise RefusedBatch(ErrorCode.INVALID_RECORD, "a partition without a whole record batch")
+    if data[_MAGIC_AT] in OLD_MAGICS:
         raise RefusedBatch(
-            ErrorCode.INVALID_RECORD, f"message format v{magic} is not supported, only v2"
+            ErrorCode.INVALID_RECORD, f"message format v{data[_MAGIC_AT]} is not supported, only v2"
         )
-    if batch_length > len(data) - LOG_OVERHEAD:
-        raise RefusedBatch(ErrorCode.INVALID_RECORD, "the record batch is cut off")
     try:
         header = read_header(data)
     except CorruptBatch as problem:
         raise RefusedBatch(ErrorCode.CORRUPT_MESSAGE, str(problem)) from None
     if header.codec is Codec.ZSTD and api_version < ZSTD_SINCE_PRODUCE:
         raise RefusedBatch(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce v7 or newer")
-    if header.size < len(data):
+    if size < len(data) and _size_at(data, size) is not None:
         raise RefusedBatch(ErrorCode.INVALID_RECORD, "more than one record batch for a partition")
     return header
+
+
+def _size_at(data: bytes, position: int) -> int | None:
+    """The size of the batch that begins there; None if it is cut off, or there is none."""
+    left = len(data) - position
+    if left < LOG_OVERHEAD:
+        return None
+    (batch_length,) = _LENGTH.unpack_from(data, position)
+    if batch_length < _BATCH_LENGTH_MIN:
+        raise RefusedBatch(ErrorCode.CORRUPT_MESSAGE, f"a batch length of {batch_length}")
+    if left <= _MAGIC_AT:
+        return None
+    if data[position + _MAGIC_AT] > MAGIC:
+        raise RefusedBatch(ErrorCode.CORRUPT_MESSAGE, "an unknown message format")
+    size: int = LOG_OVERHEAD + batch_length
+    return size if size <= left else None
 
 
 def validate(data: bytes, header: BatchHeader, config: TopicConfig, now_ms: int) -> ValidBatch:

@@ -39,6 +39,8 @@ class Batch(Word):
     OLD = "a message of the format before"
     CONTROL = "a marker that only brokers write"
     TWO = "two batches"
+    FOLLOWED = "a batch and half of another"
+    ZEROS = "zeros where a batch should be"
     EMPTY = "no bytes"
     WRONG_COUNT = "a header that announces more records"
     MISSING = "a record less than announced"
@@ -101,6 +103,8 @@ def _patched(data: bytes, position: int, patch: bytes) -> bytes:
 _SPECIAL: dict[Batch, Callable[[int, BatchOptions], bytes]] = {
     Batch.EMPTY: lambda _at, _options: b"",
     Batch.TWO: lambda at, options: _plain(at, options) + _plain(at + 1, options),
+    Batch.FOLLOWED: lambda at, options: _plain(at, options) + _plain(at + 1, options)[:40],
+    Batch.ZEROS: lambda _at, _options: bytes(61),
     Batch.CUT: lambda at, options: _plain(at, options)[:40],
     Batch.WRONG_CRC: lambda at, options: _patched(_plain(at, options), 17, b"\1\2\3\4"),
     Batch.OLD: lambda at, options: _patched(_plain(at, options), 16, b"\1"),

@@ -39,6 +39,8 @@ PRODUCE = Kind(
         {"at_s": 10},
         {"at_s": -10},
         {"at_s": 20},
+        {"before": Batch.ONE},
+        {"before": Batch.WRONG_CRC},
     ),
 )
 FETCH = Kind(
@@ -50,6 +52,7 @@ FETCH = Kind(
         {"partitions": (0, 1)},
         {"partitions": (1, 7, 0)},
         {"partitions": ()},
+        {"partitions": (0, 1, 0)},
         {"offset": 1},
         {"offset": 2},
         {"offset": 5},
@@ -57,6 +60,7 @@ FETCH = Kind(
         {"offset": -1},
         {"current_leader_epoch": 0},
         {"current_leader_epoch": 3},
+        {"current_leader_epoch": -2},
         {"last_fetched_epoch": 0},
         {"partition_max_bytes": 1},
         {"partition_max_bytes": 100},
@@ -68,6 +72,7 @@ FETCH = Kind(
         {"session": (0, 0)},
         {"session": (77, 1)},
         {"session": (77, -1)},
+        {"session": (0, 1)},
     ),
 )
 LIST_OFFSETS = Kind(
@@ -77,6 +82,8 @@ LIST_OFFSETS = Kind(
     (
         *_TOPICS,
         {"partitions": (1, 0, 8)},
+        {"partitions": (1, 0, 1)},
+        {"partitions": ()},
         *({"timestamp": timestamp} for timestamp in (-2, -3, -4, -5, -6, -7, 0)),
         *({"at_s": at_s} for at_s in (-20, -10, 0, 5, 10, 99)),
         {"current_leader_epoch": 0},

@@ -72,6 +72,7 @@ class Produce(Step):
     batch: Batch = Batch.PLAIN
     sequence: Sequence = Sequence.NONE
     at_s: int = 0
+    before: Batch | None = None  # what the same request says of the partition first
 
     @property
     def is_silent(self) -> bool:
@@ -79,11 +80,11 @@ class Produce(Step):
 
     def request(self, known: Known) -> ProduceRequest:
         data = encoded(self.batch, self.at_s, self._options(known))
-        topic = TopicProduceData(
-            known.topic(self.topic),
-            known.topic_id(self.topic),
-            (PartitionProduceData(self.partition, data),),
-        )
+        partitions = (PartitionProduceData(self.partition, data),)
+        if self.before is not None:
+            first = encoded(self.before, self.at_s)
+            partitions = (PartitionProduceData(self.partition, first), *partitions)
+        topic = TopicProduceData(known.topic(self.topic), known.topic_id(self.topic), partitions)
         return ProduceRequest(acks=self.acks, timeout_ms=10_000, topic_data=(topic,))
 
     def _options(self, known: Known) -> BatchOptions:

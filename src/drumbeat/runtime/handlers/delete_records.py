@@ -10,6 +10,7 @@ from drumbeat.protocol.apis.delete_records import (
 )
 from drumbeat.protocol.errors import ErrorCode
 from drumbeat.runtime.broker import Broker
+from drumbeat.runtime.handlers.named_once import named_once
 from drumbeat.runtime.requests import Request
 from drumbeat.runtime.topics import Topic
 
@@ -21,7 +22,7 @@ async def handle(
     broker: Broker, request: Request, body: DeleteRecordsRequest
 ) -> DeleteRecordsResponse:
     topics = []
-    for asked in body.topics:
+    for asked in named_once(body.topics):
         topic = broker.topics.get(asked.name)
         results = [await _delete(broker, topic, partition) for partition in asked.partitions]
         topics.append(DeleteRecordsTopicResult(name=asked.name, partitions=tuple(results)))

@@ -25,6 +25,7 @@ from drumbeat.protocol.apis.fetch import (
 )
 from drumbeat.protocol.errors import ErrorCode
 from drumbeat.runtime.broker import Broker
+from drumbeat.runtime.handlers.named_once import named_once, names_a_partition_twice
 from drumbeat.runtime.handlers.opening import when_open
 from drumbeat.runtime.partition import Partition
 from drumbeat.runtime.requests import Deferred, Request
@@ -35,8 +36,8 @@ LEADERS_SINCE = 16
 NO_LEADER = LeaderIdAndEpoch()
 NO_DIVERGENCE = EpochEndOffset()
 READ_COMMITTED = 1
-NO_SESSION = 0
 FULL_FETCH_EPOCHS = (-1, 0)
+NO_EPOCH = -1  # nor is anything below
 
 _Answered: TypeAlias = tuple[tuple[str, bytes], PartitionData]  # name and id of the topic, and data
 
@@ -48,8 +49,10 @@ class Read(NamedTuple):
 
 
 def handle(broker: Broker, request: Request, body: FetchRequest) -> object:
-    if body.session_id != NO_SESSION and body.session_epoch not in FULL_FETCH_EPOCHS:
+    if body.session_epoch not in FULL_FETCH_EPOCHS:
         return FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+    if names_a_partition_twice(body.topics):
+        body = body._replace(topics=named_once(body.topics))
     if unopened := _unopened(broker, body):
         return when_open(broker, unopened, partial(_fetch, broker, request, body))
     return _fetch(broker, request, body)
@@ -133,7 +136,7 @@ def _read_partition(
     partition = broker.partitions.get(topic.name, index)
     if partition is None:
         return _error(index, ErrorCode.KAFKA_STORAGE_ERROR)
-    if error_code := partition.check_epoch(asked.current_leader_epoch):
+    if error_code := partition.check_epoch(max(asked.current_leader_epoch, NO_EPOCH)):
         refused = _error(index, error_code)
         if error_code is ErrorCode.FENCED_LEADER_EPOCH and request.api_version >= LEADERS_SINCE:
             # A client that is behind is told who leads now (KIP-951).

@@ -14,6 +14,7 @@ from drumbeat.protocol.apis.list_offsets import (
 )
 from drumbeat.protocol.errors import ErrorCode
 from drumbeat.runtime.broker import Broker
+from drumbeat.runtime.handlers.named_once import named_once
 from drumbeat.runtime.partition import Partition
 from drumbeat.runtime.requests import Request
 
@@ -44,7 +45,7 @@ async def handle(broker: Broker, request: Request, body: ListOffsetsRequest) -> 
     times = Counter((t.name, p.partition_index) for t in body.topics for p in t.partitions)
     repeated = {key for key, count in times.items() if count > 1}
     topics = []
-    for topic in body.topics:
+    for topic in named_once(body.topics):
         partitions = [
             _error(p, ErrorCode.INVALID_REQUEST)
             if (topic.name, p.partition_index) in repeated

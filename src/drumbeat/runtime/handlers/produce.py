@@ -15,6 +15,7 @@ from drumbeat.protocol.errors import ErrorCode, ProtocolError
 from drumbeat.protocol.record_batch import BatchHeader
 from drumbeat.runtime.broker import Broker
 from drumbeat.runtime.entropy import uuid_text
+from drumbeat.runtime.handlers.named_once import named_once
 from drumbeat.runtime.handlers.opening import when_open
 from drumbeat.runtime.partition import Partition
 from drumbeat.runtime.record_validation import (
@@ -45,6 +46,7 @@ class Appended(NamedTuple):
 
 
 def handle(broker: Broker, request: Request, body: ProduceRequest) -> object:
+    body = body._replace(topic_data=named_once(body.topic_data))
     if _is_transactional(body):
         return _refuse_all(body, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     targets = _targets(broker, body)
@@ -116,7 +118,8 @@ def _append(
         return _refused(index, ErrorCode.INVALID_TOPIC_EXCEPTION)
     if partition is None:
         return _refused(index, ErrorCode.KAFKA_STORAGE_ERROR)
-    return _append_to(partition, index, records or b"", header, now_ms)
+    # What is cut off behind the batch is dropped.
+    return _append_to(partition, index, (records or b"")[: header.size], header, now_ms)
 
 
 def _append_to(
