@@ -102,7 +102,9 @@ def test_once_there_is_space_writes_go_on(start):
         expected: list[bytes] = [value(0)]
         produce_to(wire, kept, batch(value(0)))
         fill(wire, large)
-        wire.call(delete_topics.API, 5, DeleteTopicsRequest(topic_names=("large",)))
+        wire.call(
+            delete_topics.API, 5, DeleteTopicsRequest(topic_names=("large",), timeout_ms=10_000)
+        )
 
         def is_taken() -> bool:
             return produce_to(wire, kept, batch(value(1))).error_code == ErrorCode.NONE

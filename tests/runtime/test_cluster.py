@@ -125,6 +125,28 @@ def test_topics_page_by_page(wire):
     assert {a, b} <= names
 
 
+def test_a_cursor_behind_the_last_partition_leaves_the_limit_alone(wire):
+    a, b = (create_topic(wire, fresh_name(f"past-{x}-"), partitions=2).name for x in "ab")
+    assert page(wire, (a, b), 1, (a, 9)) == ([(a, NONE, []), (b, NONE, [0])], (b, 1))
+
+
+def test_a_cursor_that_no_page_has_ended_with(wire):
+    a, b = (create_topic(wire, fresh_name(f"lost-{x}-")).name for x in "ab")
+    refused = [(b, ErrorCode.INVALID_REQUEST, []), (a, ErrorCode.INVALID_REQUEST, [])]
+    for cursor in ((a, -1), (f"{a}x", 0), ("", 0)):
+        assert page(wire, (b, a), cursor=cursor) == (refused, None)
+    assert page(wire, (), cursor=(a, -1)) == ([], None)
+    # Of all topics, the one that is next may be gone meanwhile.
+    assert b in {name for name, _, _ in page(wire, (), cursor=(f"{a}x", 0))[0]}
+
+
+def test_internal_topics_are_told_before_they_are_there(wire):
+    names = ("__share_group_state", "__transaction_state")
+    request = DescribeTopicPartitionsRequest(tuple(map(TopicRequest, names)))
+    found = wire.call(DESCRIBE_TOPIC_PARTITIONS, 0, request).topics
+    assert [(topic.name, topic.is_internal) for topic in found] == [(n, True) for n in names]
+
+
 def test_a_described_topic(wire):
     topic = create_topic(wire)
     request = DescribeTopicPartitionsRequest((TopicRequest(topic.name),))

@@ -99,6 +99,32 @@ def test_a_topic_given_twice_stays(wire):
     assert described(wire, topic.name).error_code == NONE
 
 
+def test_a_topic_given_by_name_and_by_id_stays(wire):
+    topic, other = create_topic(wire), create_topic(wire)
+    assert set(delete(wire, HIGHEST, topic.name, other.topic_id, topic.topic_id)) == {
+        (topic.name, topic.topic_id, ErrorCode.INVALID_REQUEST),
+        (other.name, other.topic_id, NONE),
+    }
+    await_gone(wire, other.name)
+    assert described(wire, topic.name).error_code == NONE
+
+
+def test_no_name_and_no_id(wire):
+    nothing = (None, NULL_UUID, ErrorCode.INVALID_REQUEST)
+    assert delete(wire, HIGHEST, NULL_UUID, NULL_UUID) == [nothing, nothing]
+
+
+@pytest.mark.parametrize("timeout_ms", [0, -1])
+@pytest.mark.parametrize("version", lowest_and_highest(DELETE_TOPICS))
+def test_without_time_nothing_is_deleted(wire, version, timeout_ms):
+    topic = create_topic(wire)
+    asked = (DeleteTopicState(topic.name),) * 2
+    request = DeleteTopicsRequest(asked, tuple(t.name for t in asked), timeout_ms)
+    responses = wire.call(DELETE_TOPICS, version, request).responses
+    assert [r.error_code for r in responses] == [ErrorCode.REQUEST_TIMED_OUT] * 2
+    assert described(wire, topic.name).error_code == NONE
+
+
 def test_a_topic_of_the_same_name_is_another_topic(wire):
     old = create_topic(wire)
     produce_to(wire, old, batch(b"old", b"old"))

@@ -151,6 +151,30 @@ def test_by_id(wire, version):
         assert (found.topic_id, found.name, found.error_code) == (topic_id, name, error_code)
 
 
+@pytest.mark.parametrize("version", [10, 11])
+@pytest.mark.parametrize("topic_id", [b"\x04" * 16, None], ids=["unknown id", "its own id"])
+@pytest.mark.parametrize("is_named", [True, False])
+def test_versions_that_have_an_id_but_may_not_ask_by_it(wire, version, topic_id, is_named):
+    topic = create_topic(wire)
+    asked = (
+        MetadataRequestTopic(topic_id or topic.topic_id, topic.name if is_named else None),
+        MetadataRequestTopic(name="another"),
+    )
+    answered = wire.call(METADATA, version, MetadataRequest(asked)).topics
+    assert [(t.error_code, t.topic_id, t.name) for t in answered] == [
+        (ErrorCode.INVALID_REQUEST, one.topic_id, one.name or "") for one in asked
+    ]
+
+
+@pytest.mark.parametrize("version", [1, HIGHEST])
+def test_internal_topics_are_told_before_they_are_there(without_creation, version):
+    names = ("__transaction_state", "__share_group_state", fresh_name())
+    response = ask(without_creation, version, *names)
+    assert {t.name: (t.error_code, t.is_internal) for t in response.topics} == {
+        name: (UNKNOWN, name.startswith("__")) for name in names
+    }
+
+
 # -- authorised operations (KIP-430) -------------------------------------------------------------
 
 TOPIC_OPERATIONS = 0b1101_1111_1000  # read to describe, describe and alter configs

@@ -164,6 +164,35 @@ def test_names_that_are_taken(wire, version):
 
 
 @pytest.mark.parametrize("version", lowest_and_highest(CREATE_TOPICS))
+def test_names_of_one_request_may_collide(wire, version):
+    name = fresh_name("both.here_")
+    names = (name, name.replace(".", "_"))
+    created = create(wire, version, *map(asked_for, names))
+    assert [created[name].error_code for name in names] == [NONE, NONE]
+
+
+@pytest.mark.parametrize("version", lowest_and_highest(CREATE_TOPICS))
+@pytest.mark.parametrize("timeout_ms", [0, -1])
+def test_without_time_nothing_is_created(wire, version, timeout_ms):
+    names = ("a/b", fresh_name(), fresh_name())
+    asked = tuple(map(asked_for, (*names, names[-1])))
+    answered = wire.call(CREATE_TOPICS, version, CreateTopicsRequest(asked, timeout_ms)).topics
+    assert [(t.name, t.error_code) for t in answered] == [
+        (one.name, ErrorCode.REQUEST_TIMED_OUT) for one in asked
+    ]
+    assert described(wire, names[1]).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@pytest.mark.parametrize("version", lowest_and_highest(CREATE_TOPICS))
+def test_names_given_twice_do_not_count_towards_too_many_partitions(wire, version):
+    name, twice = fresh_name(), fresh_name()
+    asked = (asked_for(name, 2), asked_for(twice, 9_999), asked_for(twice, 9_999))
+    results = create(wire, version, *asked, validate_only=True)
+    assert results[name].error_code == NONE
+    assert results[twice].error_code == ErrorCode.INVALID_REQUEST
+
+
+@pytest.mark.parametrize("version", lowest_and_highest(CREATE_TOPICS))
 def test_a_name_given_twice_is_refused(wire, version):
     name = fresh_name()
     results = create(wire, version, asked_for(name), asked_for(name, 2))
@@ -264,6 +293,15 @@ def test_growing_is_checked_topic_by_topic(wire, version):
         "never-created": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     }
     assert partition_count(wire, twice.name) == 1
+
+
+@pytest.mark.parametrize("version", lowest_and_highest(CREATE_PARTITIONS))
+def test_without_time_nothing_grows(wire, version):
+    topic = create_topic(wire)
+    asked = (CreatePartitionsTopic(topic.name, 2, None),) * 2
+    results = wire.call(CREATE_PARTITIONS, version, CreatePartitionsRequest(asked, 0)).results
+    assert [result.error_code for result in results] == [ErrorCode.REQUEST_TIMED_OUT] * 2
+    assert partition_count(wire, topic.name) == 1
 
 
 @pytest.mark.parametrize("version", lowest_and_highest(CREATE_PARTITIONS))

@@ -1,6 +1,7 @@
 """Creating, growing and deleting topics: Kafka's rules, then the catalog, then the logs."""
 
 import logging
+from collections.abc import Collection
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 BROKER_DEFAULT = -1
+NO_TIME = 0  # a request with this timeout, or less, is over before it begins
 PARTITIONS_PER_REQUEST_MAX = 10_000  # what Kafka's controller creates at a time
 METADATA_TOPIC = "__cluster_metadata"
 SEGMENT_BYTES_MIN = 1 << 20  # what Kafka allows a topic
@@ -29,10 +31,18 @@ class Refusal(NamedTuple):
     message: str
 
 
-def plan_topic(broker: "Broker", asked: CreatableTopic) -> Topic | Refusal:
-    """The topic that `asked` describes, or the first rule that it breaks."""
+def timed_out(timeout_ms: int) -> Refusal | None:
+    if timeout_ms > NO_TIME:
+        return None
+    return Refusal(ErrorCode.REQUEST_TIMED_OUT, f"there is no time in {timeout_ms} ms")
+
+
+def plan_topic(
+    broker: "Broker", asked: CreatableTopic, others: Collection[str] | None = None
+) -> Topic | Refusal:
+    """The topic that `asked` describes beside `others`, which are all, or the rule it breaks."""
     refusal = (
-        _refused_name(broker, asked.name)
+        _refused_name(broker, asked.name, topic_names(broker) if others is None else others)
         or _refused_configs(broker, asked)
         or _refused_shape(asked)
         or _refused_assignment(broker, asked)
@@ -48,19 +58,23 @@ def plan_topic(broker: "Broker", asked: CreatableTopic) -> Topic | Refusal:
     )
 
 
+def topic_names(broker: "Broker") -> list[str]:
+    return [topic.name for topic in broker.topics]
+
+
 def partitions_asked_for(broker: "Broker", asked: CreatableTopic) -> int:
     count = len(asked.assignments) or asked.num_partitions
     return broker.config.num_partitions if count == BROKER_DEFAULT else count
 
 
-def _refused_name(broker: "Broker", name: str) -> Refusal | None:
+def _refused_name(broker: "Broker", name: str, others: Collection[str]) -> Refusal | None:
     if problem := problem_with(name):
         return Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
     if name == METADATA_TOPIC:
         return Refusal(ErrorCode.INVALID_REQUEST, f"{name} cannot be created")
     if broker.topics.get(name) is not None:
         return Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {name!r} already exists")
-    if other := collision(name, (topic.name for topic in broker.topics)):
+    if other := collision(name, others):
         return Refusal(
             ErrorCode.INVALID_TOPIC_EXCEPTION, f"topic {name!r} collides with existing {other!r}"
         )

@@ -9,7 +9,9 @@ from drumbeat.runtime.durably import durably
 
 CONSUMER_OFFSETS = "__consumer_offsets"
 GROUP_EVENTS = "__group_events"
-INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, GROUP_EVENTS, "__transaction_state"})
+INTERNAL_TOPICS = frozenset(
+    {CONSUMER_OFFSETS, GROUP_EVENTS, "__transaction_state", "__share_group_state"}
+)
 
 
 class Topic(NamedTuple):

@@ -51,6 +51,7 @@ CREATE = Kind(
         {"configs": (("no.such.config", "1"),)},
         {"configs": (("retention.ms", None),)},
         {"validate_only": True},
+        {"timeout_ms": 0},
     ),
 )
 DELETE = Kind(
@@ -65,6 +66,8 @@ DELETE = Kind(
         {"topics": ()},
         {"topics": (Topic.NAMELESS,)},
         {"by_id": True},
+        {"also_by_id": True},
+        {"timeout_ms": 0},
     ),
 )
 CREATE_PARTITIONS = Kind(
@@ -83,6 +86,7 @@ CREATE_PARTITIONS = Kind(
         {"brokers": ((9,),)},
         {"brokers": ((1,), (1,), (1,))},
         {"validate_only": True},
+        {"timeout_ms": -1},
     ),
 )
 METADATA = Kind(
@@ -168,6 +172,9 @@ PAGES = Kind(
         {"topics": (OWN, MISSING)},
         {"topics": (SECOND, OWN), "limit": 1},
         {"topics": (OWN, SECOND), "cursor": (OWN, 1)},
+        {"topics": (OWN, SECOND), "cursor": (OWN, 7), "limit": 1},
+        {"cursor": (OWN, -1)},
+        {"cursor": (MISSING, 0)},
         {"limit": 1},
     ),
 )

@@ -35,7 +35,7 @@ from interop.oracle.vocabulary import Known, Step, Topic
 
 Configs = tuple[tuple[str, str | None], ...]
 DELETES_BY_ID_SINCE = 6
-ASKS_BY_ID_SINCE = 12
+HAS_IDS_SINCE = 10  # which may be asked by only later
 ALL_TOPICS_SINCE = 1
 
 
@@ -50,6 +50,7 @@ class CreateTopics(Step):
     brokers: tuple[tuple[int, ...], ...] = ()  # replicas of each partition
     configs: Configs = ()
     validate_only: bool = False
+    timeout_ms: int = 10_000
 
     @property
     def unordered(self) -> Mapping[str, tuple[str, ...]]:
@@ -69,7 +70,7 @@ class CreateTopics(Step):
             )
             for topic in self.topics
         )
-        return CreateTopicsRequest(topics, 10_000, self.validate_only)
+        return CreateTopicsRequest(topics, self.timeout_ms, self.validate_only)
 
     def learn(self, known: Known, response: Any) -> None:
         for created in response.topics:
@@ -84,6 +85,8 @@ class DeleteTopics(Step):
 
     topics: tuple[Topic, ...] = (Topic.OWN,)
     by_id: bool = False
+    also_by_id: bool = False
+    timeout_ms: int = 5_000
 
     @property
     def unordered(self) -> Mapping[str, tuple[str, ...]]:
@@ -92,15 +95,12 @@ class DeleteTopics(Step):
     def request(self, known: Known) -> DeleteTopicsRequest:
         if self.api_version < DELETES_BY_ID_SINCE:
             return DeleteTopicsRequest(
-                topic_names=tuple(map(known.topic, self.topics)), timeout_ms=5_000
+                topic_names=tuple(map(known.topic, self.topics)), timeout_ms=self.timeout_ms
             )
-        states = (
-            DeleteTopicState(topic_id=known.topic_id(topic))
-            if self.by_id
-            else DeleteTopicState(known.topic(topic))
-            for topic in self.topics
-        )
-        return DeleteTopicsRequest(topics=tuple(states), timeout_ms=5_000)
+        by_id = tuple(DeleteTopicState(topic_id=known.topic_id(topic)) for topic in self.topics)
+        by_name = tuple(DeleteTopicState(known.topic(topic)) for topic in self.topics)
+        states = (by_id if self.by_id else by_name) + (by_id if self.also_by_id else ())
+        return DeleteTopicsRequest(topics=states, timeout_ms=self.timeout_ms)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -112,6 +112,7 @@ class CreatePartitions(Step):
     total_count: int = 3
     brokers: tuple[tuple[int, ...], ...] | None = None
     validate_only: bool = False
+    timeout_ms: int = 5_000
 
     @property
     def unordered(self) -> Mapping[str, tuple[str, ...]]:
@@ -127,7 +128,7 @@ class CreatePartitions(Step):
             CreatePartitionsTopic(known.topic(topic), self.total_count, assignments)
             for topic in self.topics
         )
-        return CreatePartitionsRequest(topics, 5_000, self.validate_only)
+        return CreatePartitionsRequest(topics, self.timeout_ms, self.validate_only)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -162,7 +163,7 @@ class Metadata(Step):
     def _topics(self, known: Known) -> tuple[MetadataRequestTopic, ...] | None:
         if self.topics is None:
             return None if self.api_version >= ALL_TOPICS_SINCE else ()
-        is_by_id = self.by_id and self.api_version >= ASKS_BY_ID_SINCE
+        is_by_id = self.by_id and self.api_version >= HAS_IDS_SINCE
         return tuple(
             MetadataRequestTopic(known.topic_id(topic), None)
             if is_by_id

@@ -24,7 +24,7 @@ class Operator(Client):
         topic = self.around.topics.get(name)
         if topic is not None:
             wanted = CreatePartitionsTopic(name, topic.partition_count + 1, None)
-            await self.call(CreatePartitionsRequest((wanted,)))
+            await self.call(CreatePartitionsRequest((wanted,), 10_000))
 
     async def delete(self, name: str) -> None:
-        await self.call(DeleteTopicsRequest((DeleteTopicState(name),)))
+        await self.call(DeleteTopicsRequest((DeleteTopicState(name),), timeout_ms=10_000))

@@ -12,18 +12,20 @@ from drumbeat.protocol.errors import ErrorCode
 from drumbeat.runtime.broker import Broker
 from drumbeat.runtime.durably import StorageFailed
 from drumbeat.runtime.requests import Request
-from drumbeat.runtime.topic_changes import Refusal, too_many_partitions
+from drumbeat.runtime.topic_changes import Refusal, timed_out, too_many_partitions
 from drumbeat.runtime.topics import Topic
 
 
 async def handle(
     broker: Broker, request: Request, body: CreatePartitionsRequest
 ) -> CreatePartitionsResponse:
+    if refusal := timed_out(body.timeout_ms):
+        return CreatePartitionsResponse(results=tuple(_result(t, refusal) for t in body.topics))
     times = Counter(topic.name for topic in body.topics)
     results = []
     for asked in {topic.name: topic for topic in body.topics}.values():
         if times[asked.name] > 1:
-            refusal: Refusal | None = Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+            refusal = Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
         else:
             refusal = await _grow(broker, asked, body.validate_only)
         results.append(_result(asked, refusal))

@@ -21,7 +21,9 @@ from drumbeat.runtime.topic_changes import (
     Refusal,
     partitions_asked_for,
     plan_topic,
+    timed_out,
     too_many_partitions,
+    topic_names,
 )
 from drumbeat.runtime.topics import Topic
 
@@ -29,24 +31,26 @@ from drumbeat.runtime.topics import Topic
 async def handle(
     broker: Broker, request: Request, body: CreateTopicsRequest
 ) -> CreateTopicsResponse:
+    if refusal := timed_out(body.timeout_ms):
+        return CreateTopicsResponse(topics=tuple(_refused(t.name, refusal) for t in body.topics))
     times = Counter(topic.name for topic in body.topics)
-    total = sum(max(partitions_asked_for(broker, topic), 0) for topic in body.topics)
+    repeated = Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+    results = [_refused(name, repeated) for name, count in times.items() if count > 1]
+    topics = [topic for topic in body.topics if times[topic.name] == 1]
+    total = sum(max(partitions_asked_for(broker, topic), 0) for topic in topics)
     if refusal := too_many_partitions(total):
-        return CreateTopicsResponse(topics=tuple(_refused(name, refusal) for name in times))
-    results = []
-    for asked in {topic.name: topic for topic in body.topics}.values():
-        if times[asked.name] > 1:
-            repeated = Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-            results.append(_refused(asked.name, repeated))
-        else:
-            results.append(await _create(broker, asked, body.validate_only))
+        results += [_refused(topic.name, refusal) for topic in topics]
+    else:
+        # Topics of one request may collide with each other: Kafka looks at those there were.
+        others = topic_names(broker)
+        results += [await _create(broker, asked, others, body.validate_only) for asked in topics]
     return CreateTopicsResponse(topics=tuple(results))
 
 
 async def _create(
-    broker: Broker, asked: CreatableTopic, validate_only: bool
+    broker: Broker, asked: CreatableTopic, others: list[str], validate_only: bool
 ) -> CreatableTopicResult:
-    planned = plan_topic(broker, asked)
+    planned = plan_topic(broker, asked, others)
     if isinstance(planned, Refusal):
         return _refused(asked.name, planned)
     if not validate_only and (refusal := await _store(broker, planned)) is not None:

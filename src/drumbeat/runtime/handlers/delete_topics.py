@@ -13,7 +13,8 @@ from drumbeat.protocol.schema import NULL_UUID
 from drumbeat.runtime.broker import Broker
 from drumbeat.runtime.durably import StorageFailed
 from drumbeat.runtime.requests import Request
-from drumbeat.runtime.topic_changes import delete_topic
+from drumbeat.runtime.topic_changes import NO_TIME, delete_topic
+from drumbeat.runtime.topics import Topic
 
 IDS_SINCE = 6
 DISABLED_HAS_ITS_OWN_ERROR_SINCE = 3
@@ -25,16 +26,41 @@ async def handle(
     asked = body.topics
     if request.api_version < IDS_SINCE:
         asked = tuple(DeleteTopicState(name=name) for name in body.topic_names)
-    times = Counter(asked)
-    results = []
-    for topic in times:
-        if not broker.config.delete_topic_enable:
-            results.append(_disabled(topic, request.api_version))
-        elif times[topic] > 1 or (topic.name is not None and topic.topic_id != NULL_UUID):
-            results.append(_result(topic, ErrorCode.INVALID_REQUEST))
-        else:
-            results.append(await _delete(broker, topic))
+    if not broker.config.delete_topic_enable:
+        results = [_disabled(topic, request.api_version) for topic in dict.fromkeys(asked)]
+    elif body.timeout_ms <= NO_TIME:
+        results = [_result(topic, ErrorCode.REQUEST_TIMED_OUT) for topic in asked]
+    else:
+        results = [_result(t, ErrorCode.INVALID_REQUEST) for t in asked if not _is_named(t)]
+        results += await _delete_named(broker, Counter(filter(_is_named, asked)))
     return DeleteTopicsResponse(responses=tuple(results))
+
+
+def _is_named(asked: DeleteTopicState) -> bool:
+    """By name or by id, which is to be one of them."""
+    return (asked.name is None) != (asked.topic_id == NULL_UUID)
+
+
+async def _delete_named(
+    broker: Broker, times: Counter[DeleteTopicState]
+) -> list[DeletableTopicResult]:
+    """A topic that is given twice stays, also where it is given by name and by id."""
+    results = [_result(t, ErrorCode.INVALID_REQUEST) for t, count in times.items() if count > 1]
+    for asked in [topic for topic, count in times.items() if count == 1]:
+        found = broker.find_topic(asked.name or "", asked.topic_id)
+        if found is None or times[_other_way(asked, found)] == 0:
+            results.append(await _delete(broker, asked))
+        elif asked.name is not None:
+            both = DeleteTopicState(found.name, found.topic_id)
+            results.append(_result(both, ErrorCode.INVALID_REQUEST))
+        elif times[DeleteTopicState(found.name)] > 1:
+            results.append(await _delete(broker, asked))  # Kafka has dropped the name by now
+    return results
+
+
+def _other_way(asked: DeleteTopicState, found: Topic) -> DeleteTopicState:
+    by_id = DeleteTopicState(None, found.topic_id)
+    return by_id if asked.name is not None else DeleteTopicState(found.name)
 
 
 async def _delete(broker: Broker, asked: DeleteTopicState) -> DeletableTopicResult:
@@ -70,5 +96,6 @@ _MESSAGES = {
     ErrorCode.UNKNOWN_TOPIC_ID: "This server does not host this topic ID.",
     ErrorCode.INVALID_REQUEST: "A topic is to be named once, by name or by id.",
     ErrorCode.TOPIC_DELETION_DISABLED: "delete.topic.enable is false.",
+    ErrorCode.REQUEST_TIMED_OUT: "There was no time to do it: the timeout is not above 0.",
     ErrorCode.KAFKA_STORAGE_ERROR: "The disk did not take the change.",
 }

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from drumbeat.protocol.apis.describe_topic_partitions import (
+    Cursor,
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
     DescribeTopicPartitionsResponseCursor,
@@ -14,7 +15,7 @@ from drumbeat.runtime.authorized import TOPIC_OPERATIONS
 from drumbeat.runtime.broker import Broker
 from drumbeat.runtime.requests import Request
 from drumbeat.runtime.topic_names import problem_with
-from drumbeat.runtime.topics import Topic
+from drumbeat.runtime.topics import INTERNAL_TOPICS, Topic
 
 PARTITIONS_MAX = 2000  # max.request.partition.size.limit
 
@@ -22,6 +23,9 @@ PARTITIONS_MAX = 2000  # max.request.partition.size.limit
 def handle(
     broker: Broker, request: Request, body: DescribeTopicPartitionsRequest
 ) -> DescribeTopicPartitionsResponse:
+    if body.cursor is not None and _is_lost(body, body.cursor):
+        refused = (topic.name for topic in body.topics)
+        return _page([_error(name, ErrorCode.INVALID_REQUEST) for name in refused], None)
     left = max(1, min(body.response_partition_limit, PARTITIONS_MAX))
     topics: list[DescribeTopicPartitionsResponseTopic] = []
     for name, first in _names(broker, body):
@@ -31,7 +35,7 @@ def handle(
         if topic is None:
             topics.append(_unknown(name))
             continue
-        last = min(first + left, topic.partition_count)
+        last = max(first, min(first + left, topic.partition_count))
         topics.append(_described(broker, topic, range(first, last)))
         left -= last - first
         if last < topic.partition_count:
@@ -47,7 +51,13 @@ def _names(broker: Broker, body: DescribeTopicPartitionsRequest) -> Iterator[tup
         if cursor is None or name > cursor.topic_name:
             yield name, 0
         elif name == cursor.topic_name:
-            yield name, max(cursor.partition_index, 0)
+            yield name, cursor.partition_index
+
+
+def _is_lost(body: DescribeTopicPartitionsRequest, cursor: Cursor) -> bool:
+    """A cursor that no page has ended with; where all topics are asked for, one may be gone."""
+    names = [topic.name for topic in body.topics]
+    return cursor.partition_index < 0 or bool(names and cursor.topic_name not in names)
 
 
 def _page(
@@ -85,6 +95,10 @@ def _partition(broker: Broker, topic: str, index: int) -> DescribeTopicPartition
 def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
     illegal = problem_with(name)
     error = ErrorCode.INVALID_TOPIC_EXCEPTION if illegal else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return DescribeTopicPartitionsResponseTopic(
-        error_code=error, name=name, topic_authorized_operations=TOPIC_OPERATIONS
+    return _error(name, error)._replace(
+        is_internal=name in INTERNAL_TOPICS, topic_authorized_operations=TOPIC_OPERATIONS
     )
+
+
+def _error(name: str, error_code: ErrorCode) -> DescribeTopicPartitionsResponseTopic:
+    return DescribeTopicPartitionsResponseTopic(error_code=error_code, name=name)

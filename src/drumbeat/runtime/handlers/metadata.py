@@ -17,7 +17,7 @@ from drumbeat.runtime.broker import Broker
 from drumbeat.runtime.requests import Deferred, Request
 from drumbeat.runtime.topic_changes import create_automatically
 from drumbeat.runtime.topic_names import problem_with
-from drumbeat.runtime.topics import Topic
+from drumbeat.runtime.topics import INTERNAL_TOPICS, Topic
 
 EMPTY_LIST_MEANS_ALL_BEFORE = 1
 CREATION_IS_OPTIONAL_SINCE = 4
@@ -29,8 +29,8 @@ def handle(broker: Broker, request: Request, body: MetadataRequest) -> MetadataR
     if asked is None or (not asked and request.api_version < EMPTY_LIST_MEANS_ALL_BEFORE):
         topics = [_known(broker, topic, body) for topic in broker.topics]
         return _response(broker, topics, body)
-    if request.api_version < IDS_SINCE and any(topic.name is None for topic in asked):
-        return MetadataResponse(topics=tuple(_without_name(topic) for topic in asked))
+    if request.api_version < IDS_SINCE and any(map(_is_by_id, asked)):
+        return MetadataResponse(topics=tuple(map(_too_early, asked)))
     if missing := _to_be_created(broker, request, body):
         return broker.tasks.defer(_create_then_answer(broker, body, missing))
     return _response(broker, [_topic(broker, topic, body) for topic in _distinct(asked)], body)
@@ -42,9 +42,15 @@ def _distinct(asked: Iterable[MetadataRequestTopic]) -> Iterable[MetadataRequest
     return by_id.values() or {topic.name: topic for topic in asked}.values()
 
 
-def _without_name(asked: MetadataRequestTopic) -> MetadataResponseTopic:
+def _is_by_id(asked: MetadataRequestTopic) -> bool:
+    return asked.name is None or asked.topic_id != NULL_UUID
+
+
+def _too_early(asked: MetadataRequestTopic) -> MetadataResponseTopic:
     """Versions 10 and 11 carry topic ids that nobody may ask by yet."""
-    return MetadataResponseTopic(error_code=ErrorCode.INVALID_REQUEST, name=asked.name or "")
+    return MetadataResponseTopic(
+        error_code=ErrorCode.INVALID_REQUEST, name=asked.name or "", topic_id=asked.topic_id
+    )
 
 
 async def _create_then_answer(
@@ -102,6 +108,7 @@ def _topic(
         else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         name=asked.name,
         topic_id=NULL_UUID,
+        is_internal=asked.name in INTERNAL_TOPICS,
         topic_authorized_operations=_operations(body),
     )
 
