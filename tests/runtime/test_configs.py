@@ -138,6 +138,16 @@ def test_resources_that_are_not_there(wire, version, kind, name, error_code):
     assert describe(wire, kind, name, version=version) == (error_code, {})
 
 
+@pytest.mark.parametrize("version", lowest_and_highest(DESCRIBE_CONFIGS))
+def test_a_type_that_does_not_exist_takes_the_others_with_it(wire, version):
+    named = ((TOPIC, create_topic(wire).name), (77, "x"), (TOPIC, "never-created"))
+    request = DescribeConfigsRequest(tuple(DescribeConfigsResource(*one, None) for one in named))
+    results = wire.call(DESCRIBE_CONFIGS, version, request).results
+    assert {(r.resource_type, r.resource_name, r.error_code, r.configs) for r in results} == {
+        (*one, ErrorCode.INVALID_REQUEST, ()) for one in named
+    }
+
+
 # -- IncrementalAlterConfigs ---------------------------------------------------------------------
 
 VERSIONS = lowest_and_highest(INCREMENTAL_ALTER_CONFIGS)
@@ -159,7 +169,9 @@ def test_lists_are_appended_to_and_subtracted_from(wire, version):
     for operation, operand, value in (
         (APPEND, "compact", "delete,compact"),
         (APPEND, "compact", "delete,compact"),
+        (SUBTRACT, " delete", "delete,compact"),
         (SUBTRACT, "delete", "compact"),
+        (APPEND, ",", "compact"),
         (SET, "delete", "delete"),
     ):
         assert alter(wire, version, TOPIC, topic.name, (key, operation, operand)) == NONE
@@ -172,6 +184,7 @@ REFUSED = {
     "out of range": ([("segment.bytes", SET, "1")], ErrorCode.INVALID_CONFIG),
     "a choice that is none": ([("compression.type", SET, "lzma")], ErrorCode.INVALID_CONFIG),
     "an append to a number": ([("retention.ms", APPEND, "1")], ErrorCode.INVALID_CONFIG),
+    "an append of nothing": ([("cleanup.policy", APPEND, "")], ErrorCode.INVALID_CONFIG),
     "no value": ([("retention.ms", SET, None)], ErrorCode.INVALID_REQUEST),
     "a key given twice": (
         [("retention.ms", SET, "1"), ("retention.ms", SET, "2")],
@@ -197,11 +210,14 @@ def test_a_refused_change_changes_nothing(wire, version, operations, error_code)
     ("kind", "name", "error_code"),
     [
         (TOPIC, "never-created", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (TOPIC, "", ErrorCode.INVALID_REQUEST),
+        (TOPIC, "a b", ErrorCode.INVALID_TOPIC_EXCEPTION),
         (77, "x", ErrorCode.INVALID_REQUEST),
     ],
 )
 def test_changes_to_what_is_not_there(wire, version, kind, name, error_code):
     assert alter(wire, version, kind, name, ("retention.ms", SET, "1")) == error_code
+    assert replace(wire, version, kind, name, {"retention.ms": "1"}) == error_code
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -275,6 +291,12 @@ def test_a_running_broker_takes_changes(wire, name):
 )
 def test_a_running_broker_refuses(wire, operation):
     assert alter(wire, VERSIONS[1], BROKER, "1", operation) == ErrorCode.INVALID_REQUEST
+
+
+@pytest.mark.parametrize("name", ["1", ""])
+@pytest.mark.parametrize("key", ["node.id", "no.such.key"])
+def test_what_is_not_set_can_be_deleted(wire, name, key):
+    assert alter(wire, VERSIONS[1], BROKER, name, (key, DELETE, None)) == NONE
 
 
 # -- effects -------------------------------------------------------------------------------------

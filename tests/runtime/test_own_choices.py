@@ -2,6 +2,12 @@
 
 import pytest
 
+from drumbeat.protocol.apis.alter_configs import API as ALTER_CONFIGS
+from drumbeat.protocol.apis.alter_configs import (
+    AlterableConfig,
+    AlterConfigsRequest,
+    AlterConfigsResource,
+)
 from drumbeat.protocol.apis.create_partitions import API as CREATE_PARTITIONS
 from drumbeat.protocol.apis.create_partitions import (
     CreatePartitionsRequest,
@@ -41,6 +47,7 @@ from support.unsound_batches import (
 from support.wire import Wire, request_frame
 
 NONE = ErrorCode.NONE
+TOPIC = 2  # a resource type
 TRANSACTIONS_REFUSED = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 
@@ -53,6 +60,22 @@ def test_any_replication_factor_is_accepted_and_one_copy_kept(wire, version):
     assert (topic.error_code, topic.replication_factor) == (NONE, 3 if version >= 5 else -1)
     (partition,) = described(wire, name).partitions
     assert (partition.replica_nodes, partition.isr_nodes) == ((1,), (1,))
+
+
+@pytest.mark.parametrize("version", ALTER_CONFIGS.versions)
+def test_alter_configs_that_names_a_resource_twice_is_refused(wire, version):
+    """Kafka never answers."""
+    topic, other = create_topic(wire), create_topic(wire)
+    configs = (AlterableConfig("retention.ms", "1234"),)
+    resources = tuple(
+        AlterConfigsResource(TOPIC, name, configs) for name in (topic.name, other.name, topic.name)
+    )
+    responses = wire.call(ALTER_CONFIGS, version, AlterConfigsRequest(resources)).responses
+    assert [r.error_code for r in responses] == [
+        ErrorCode.INVALID_REQUEST,
+        NONE,
+        ErrorCode.INVALID_REQUEST,
+    ]
 
 
 def test_a_missing_topic_is_created_before_the_answer(wire):

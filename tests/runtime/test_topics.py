@@ -71,6 +71,13 @@ def test_a_created_topic_is_there_with_its_partitions(wire, version):
         assert topic.topic_id == found.topic_id != NULL_UUID
 
 
+def test_configs_are_answered_as_they_were_asked_for(wire):
+    configs = configured(retention_ms=" +5", cleanup_policy=" compact , delete", preallocate="TRUE")
+    name = fresh_name()
+    topic = create(wire, CREATE_TOPICS.versions[-1], asked_for(name, configs=configs))[name]
+    assert {(c.name, c.value) for c in configs} <= {(c.name, c.value) for c in topic.configs}
+
+
 @pytest.mark.parametrize("version", lowest_and_highest(CREATE_TOPICS))
 def test_validate_only_creates_nothing(wire, version):
     name = fresh_name()

@@ -1,6 +1,7 @@
 """The resources that have configs: topics and this broker. Shared by the three configs APIs."""
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -13,6 +14,8 @@ from drumbeat.runtime.topic_names import problem_with
 from drumbeat.runtime.topics import Topic
 
 TOPIC, BROKER = 2, 4
+BROKER_LOGGER, CLIENT_METRICS, GROUP = 8, 16, 32  # which have no configs here
+RESOURCE_TYPES = (TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP)
 
 
 class Refusal(NamedTuple):
@@ -52,6 +55,13 @@ class Resource(NamedTuple):
     name: str
 
 
+def named_twice(resources: Iterable[Resource]) -> set[Resource]:
+    return {resource for resource, times in Counter(resources).items() if times > 1}
+
+
+NAMED_TWICE = Refusal(ErrorCode.INVALID_REQUEST, "each resource is to be named once")
+
+
 class Change(NamedTuple):
     """What a request makes of a topic's overrides, or of the broker's configuration."""
 
@@ -63,6 +73,8 @@ async def alter(
     broker: Broker, resource: Resource, change: Change, *, validate_only: bool
 ) -> Refusal | None:
     """Have a change stored and take effect, or only looked at."""
+    if resource.type == TOPIC and not resource.name:
+        return Refusal(ErrorCode.INVALID_REQUEST, "the topic name is empty")
     if resource.type == TOPIC:
         refusal = name_problem(resource.name)
         return refusal or await _change_topic(broker, resource.name, change, validate_only)

@@ -50,6 +50,7 @@ class DescribeConfigs(Step):
     keys: tuple[str, ...] | None = None
     include_synonyms: bool = False
     include_documentation: bool = False
+    with_type: int | None = None  # of one more resource
 
     @property
     def unordered(self) -> Mapping[str, tuple[str, ...]]:
@@ -58,10 +59,11 @@ class DescribeConfigs(Step):
     def request(self, known: Known) -> DescribeConfigsRequest:
         resource = self.resource or (TOPIC, known.topic(self.topic))
         keys = (self.keys or BROKER_KEYS) if self.resource else self.keys
+        resources = [DescribeConfigsResource(*resource, keys)]
+        if self.with_type is not None:
+            resources.append(DescribeConfigsResource(self.with_type, "another"))
         return DescribeConfigsRequest(
-            (DescribeConfigsResource(*resource, keys),),
-            self.include_synonyms,
-            self.include_documentation,
+            tuple(resources), self.include_synonyms, self.include_documentation
         )
 
 

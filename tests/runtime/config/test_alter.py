@@ -27,6 +27,14 @@ TAKEN = [
     ({}, [("nope", DELETE, "")], {}),
     ({}, [("cleanup.policy", APPEND, "compact")], {"cleanup.policy": "delete,compact"}),
     ({}, [("cleanup.policy", APPEND, "delete")], {"cleanup.policy": "delete"}),
+    ({}, [("cleanup.policy", APPEND, "compact,,")], {"cleanup.policy": "delete,compact"}),
+    ({}, [("cleanup.policy", APPEND, ",")], {"cleanup.policy": "delete"}),
+    ({}, [("cleanup.policy", APPEND, " delete")], {"cleanup.policy": "delete, delete"}),
+    (
+        {"cleanup.policy": "compact, delete"},
+        [("cleanup.policy", SUBTRACT, "delete")],
+        {"cleanup.policy": "compact, delete"},
+    ),
     (
         {"cleanup.policy": "compact"},
         [("cleanup.policy", SUBTRACT, "compact")],

@@ -106,7 +106,8 @@ def _as_operations(configs: Mapping[str, str | None]) -> list[AlterOperation]:
 def _alter_dynamic(
     current: Mapping[str, str], operations: Sequence[AlterOperation]
 ) -> dict[str, str] | Refusal:
-    names = [operation.name for operation in operations]
+    # What is not set while running can be deleted all the same: it changes nothing.
+    names = [operation.name for operation in operations if operation.op_type != OpType.DELETE]
     fixed = [name for name in names if name not in BROKER_KEYS or not BROKER_KEYS[name].is_dynamic]
     if fixed:
         return Refusal("INVALID_REQUEST", f"cannot be changed while running: {', '.join(fixed)}")
@@ -155,7 +156,7 @@ def _new_value(
             verb = OpType(op_type).name
             return Refusal("INVALID_CONFIG", f"{name}: {verb} needs a key whose value is a list")
         current = overrides.get(name, table[name].default or "")
-        value = ",".join(edit(_elements(current), _elements(value)))
+        value = ",".join(edit(_elements(current) if current else [], _elements(value)))
     if len(value) > _VALUE_CHARACTERS_MAX:
         limit = f"expected at most {_VALUE_CHARACTERS_MAX} characters, got {len(value)}"
         return Refusal("INVALID_CONFIG", f"{name}: {limit}")
@@ -175,7 +176,9 @@ def _malformed(operations: Sequence[AlterOperation]) -> Refusal | None:
 
 
 def _elements(text: str) -> list[str]:
-    return [element.strip() for element in text.split(",") if element.strip()]
+    """As Java splits: what is empty behind the last comma is no element, an empty text is one."""
+    elements = text.rstrip(",").split(",")
+    return [] if text and elements == [""] else elements
 
 
 def _append(current: list[str], operand: list[str]) -> list[str]:

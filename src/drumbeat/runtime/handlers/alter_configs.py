@@ -9,16 +9,27 @@ from drumbeat.protocol.apis.alter_configs import (
 from drumbeat.protocol.errors import ErrorCode
 from drumbeat.runtime.broker import Broker
 from drumbeat.runtime.config.alter import replace_broker, replace_topic
-from drumbeat.runtime.config_resources import Change, Refusal, Resource, alter
+from drumbeat.runtime.config_resources import (
+    NAMED_TWICE,
+    Change,
+    Refusal,
+    Resource,
+    alter,
+    named_twice,
+)
 from drumbeat.runtime.requests import Request
 
 
 async def handle(
     broker: Broker, request: Request, body: AlterConfigsRequest
 ) -> AlterConfigsResponse:
+    twice = named_twice(Resource(r.resource_type, r.resource_name) for r in body.resources)
     results = []
     for resource in body.resources:
-        refusal = await _alter(broker, resource, body.validate_only)
+        if (resource.resource_type, resource.resource_name) in twice:
+            refusal: Refusal | None = NAMED_TWICE
+        else:
+            refusal = await _alter(broker, resource, body.validate_only)
         results.append(
             AlterConfigsResourceResponse(
                 error_code=refusal.error_code if refusal else ErrorCode.NONE,

@@ -77,7 +77,7 @@ def _created(broker: Broker, topic: Topic) -> CreatableTopicResult:
         configs=tuple(
             CreatableTopicConfigs(
                 name=entry.name,
-                value=entry.value,
+                value=topic.configs.get(entry.name, entry.value),  # as it was asked for
                 read_only=entry.is_read_only,
                 config_source=entry.source,
                 is_sensitive=entry.is_sensitive,

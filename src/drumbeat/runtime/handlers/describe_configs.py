@@ -16,15 +16,33 @@ from drumbeat.runtime.config.describe import (
     describe_broker_defaults,
     describe_topic,
 )
-from drumbeat.runtime.config_resources import BROKER, TOPIC, Refusal, broker_problem, topic_problem
+from drumbeat.runtime.config_resources import (
+    BROKER,
+    RESOURCE_TYPES,
+    TOPIC,
+    Refusal,
+    broker_problem,
+    topic_problem,
+)
 from drumbeat.runtime.requests import Request
 
 
 def handle(
     broker: Broker, request: Request, body: DescribeConfigsRequest
 ) -> DescribeConfigsResponse:
+    unknown = [r for r in body.resources if r.resource_type not in RESOURCE_TYPES]
+    if unknown:  # Kafka refuses the others with it
+        text = f"there are no resources of type {unknown[0].resource_type}"
+        refusal = Refusal(ErrorCode.INVALID_REQUEST, text)
+        return DescribeConfigsResponse(results=tuple(_refused(r, refusal) for r in body.resources))
     return DescribeConfigsResponse(
         results=tuple(_result(broker, resource, body) for resource in body.resources)
+    )
+
+
+def _refused(resource: DescribeConfigsResource, refusal: Refusal) -> DescribeConfigsResult:
+    return DescribeConfigsResult(
+        refusal.error_code, refusal.message, resource.resource_type, resource.resource_name
     )
 
 
@@ -33,9 +51,7 @@ def _result(
 ) -> DescribeConfigsResult:
     entries = _entries(broker, resource)
     if isinstance(entries, Refusal):
-        return DescribeConfigsResult(
-            entries.error_code, entries.message, resource.resource_type, resource.resource_name
-        )
+        return _refused(resource, entries)
     return DescribeConfigsResult(
         error_message="",
         resource_type=resource.resource_type,

@@ -1,7 +1,5 @@
 """IncrementalAlterConfigs: single configs are set, deleted, appended to or subtracted from."""
 
-from collections import Counter
-
 from drumbeat.protocol.apis.incremental_alter_configs import (
     AlterConfigsResource,
     AlterConfigsResourceResponse,
@@ -11,19 +9,25 @@ from drumbeat.protocol.apis.incremental_alter_configs import (
 from drumbeat.protocol.errors import ErrorCode
 from drumbeat.runtime.broker import Broker
 from drumbeat.runtime.config.alter import AlterOperation, alter_broker, alter_topic
-from drumbeat.runtime.config_resources import Change, Refusal, Resource, alter
+from drumbeat.runtime.config_resources import (
+    NAMED_TWICE,
+    Change,
+    Refusal,
+    Resource,
+    alter,
+    named_twice,
+)
 from drumbeat.runtime.requests import Request
 
 
 async def handle(
     broker: Broker, request: Request, body: IncrementalAlterConfigsRequest
 ) -> IncrementalAlterConfigsResponse:
-    times = Counter((r.resource_type, r.resource_name) for r in body.resources)
+    twice = named_twice(Resource(r.resource_type, r.resource_name) for r in body.resources)
     results = []
     for resource in body.resources:
-        if times[resource.resource_type, resource.resource_name] > 1:
-            text = "each resource is to be named once"
-            refusal: Refusal | None = Refusal(ErrorCode.INVALID_REQUEST, text)
+        if (resource.resource_type, resource.resource_name) in twice:
+            refusal: Refusal | None = NAMED_TWICE
         else:
             refusal = await _alter(broker, resource, body.validate_only)
         results.append(
