@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from drumbeat.protocol.apis import APIS, metadata, offset_commit
+from drumbeat.protocol.apis import APIS, fetch, heartbeat, metadata, offset_commit
 from drumbeat.protocol.compiler import decoder, encoder
 from drumbeat.protocol.errors import ProtocolError
 from drumbeat.protocol.header import read_request_header, skip_tags
@@ -78,9 +78,7 @@ def test_huge_claims_cost_no_memory(claim):
     [
         b"\x01",
         b"\x01\x00\x05ab",
-        b"\x02\x01\x00\x00\x00",
         b"\xff\xff\xff\xff\x0f",
-        b"\x02\x00\x00\x00\x00",
     ],
 )
 def test_broken_tagged_sections_are_refused(tags):
@@ -88,8 +86,39 @@ def test_broken_tagged_sections_are_refused(tags):
         skip_tags(tags, 0)
 
 
-def test_unknown_tags_are_skipped():
-    assert skip_tags(b"\x02\x05\x02ab\x09\x00rest", 0) == 7
+@pytest.mark.parametrize(
+    "tags", [b"\x05\x02ab\x09\x00", b"\x09\x00\x05\x02ab", b"\x05\x02ab\x05\x00"]
+)
+def test_unknown_tags_are_skipped(tags):
+    """In any order, and as often as they come, as Kafka does."""
+    assert skip_tags(b"\x02" + tags + b"rest", 0) == 7
+
+
+def test_of_a_tag_that_comes_twice_the_last_one_counts():
+    untagged = fetch.API.encode_request(12)(fetch.FetchRequest())[:-1]
+    twice = untagged + b"\x02" + b"\x00\x06\x06first" + b"\x00\x05\x05last"
+    assert fetch.API.decode_request(12)(twice, 0).cluster_id == "last"
+
+
+def test_any_negative_length_is_null():
+    decode = metadata.API.decode_request(8)
+    assert decode(b"\xff\xff\xff\xfe" + bytes(3), 0).topics is None
+    commit = offset_commit.API.decode_request(7)
+    named = b"\x00\x01g" + bytes(4) + b"\x00\x00"
+    assert commit(named + b"\x80\x00" + bytes(4), 0).group_instance_id is None
+    with pytest.raises(ProtocolError):
+        commit(b"\xff\xfe" + named, 0)
+
+
+@pytest.mark.parametrize(("size", "is_read"), [(32_767, True), (32_768, False)])
+def test_a_string_is_no_longer_than_its_old_length_could_say(size, is_read):
+    request = heartbeat.HeartbeatRequest("g" * size, 1, "m")
+    data = heartbeat.API.encode_request(4)(request)
+    if is_read:
+        assert heartbeat.API.decode_request(4)(data, 0) == request
+    else:
+        with pytest.raises(ProtocolError):
+            heartbeat.API.decode_request(4)(data, 0)
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ REFUSED = {
     "null for a name": (of(list_offsets.API, 1, ONE_TOPIC_NAMED_NULL), "name is null"),
     "null for an array": (of(fetch.API, 12, b"\x00" * 40), "topics is null"),
     "huge array": (of(metadata.API, 1, struct.pack(">i", INT32_MAX)), "2147483647 elements"),
-    "array of minus two": (of(metadata.API, 1, struct.pack(">i", -2)), "MetadataRequest v1"),
+    "array of minus two": (of(metadata.API, 0, struct.pack(">i", -2)), "MetadataRequest v0"),
     "huge compact array": (of(metadata.API, 12, b"\xff\xff\xff\xff\x0f"), "MetadataRequest v12"),
     "endless varint": (of(metadata.API, 12, b"\xff" * 12), "MetadataRequest v12"),
     "3.6 GiB in eight bytes": (

@@ -56,7 +56,7 @@ class CallingDecoderSource(DecoderSource):
         self._declare(target, python_type, may_be_null)
         taken = f"{target} = {take}(buf, pos, {size}, {name!r}); pos += {size}"
         if may_be_null:
-            self.line(f"if {size} == -1: {target} = None")
+            self.line(f"if {size} < 0: {target} = None")
         self.line(f"else: {taken}" if may_be_null else taken)
         return target
 

@@ -11,7 +11,7 @@ import struct
 from typing import TYPE_CHECKING, Any, Final
 
 from drumbeat.protocol.errors import ProtocolError
-from drumbeat.protocol.reading import too_long
+from drumbeat.protocol.reading import STRING_BYTES_MAX, too_long
 from drumbeat.protocol.varint import encode_uvarint, read_uvarint
 
 if TYPE_CHECKING:
@@ -82,11 +82,13 @@ def read_size(buffer: bytes, position: i64) -> tuple[i64, i64]:
 def take_string(buffer: bytes, position: i64, size: i64, name: str) -> str:
     if size == 0:
         return ""  # as the metadata of most commits
+    if size > STRING_BYTES_MAX:
+        raise ProtocolError(f"a string of {size} bytes")
     return take_bytes(buffer, position, size, name).decode()
 
 
 def take_bytes(buffer: bytes, position: i64, size: i64, name: str) -> bytes:
-    if size == -1:
+    if size < 0:
         raise ProtocolError(f"{name} is null")
     stop = position + size
     if not position <= stop <= len(buffer):

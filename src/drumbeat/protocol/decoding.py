@@ -12,6 +12,7 @@ from drumbeat.protocol.reading import (
     MALFORMED,
     malformed,
     read_bytes,
+    read_string,
     read_tags,
     too_long,
     too_many,
@@ -29,6 +30,7 @@ class DecoderSource(Source):
         ProtocolError,
         malformed,
         read_bytes,
+        read_string,
         read_tags,
         read_uvarint,
         too_long,
@@ -162,7 +164,8 @@ class DecoderSource(Source):
             self.line(f"elif size == 0: raise ProtocolError('{name} is null')")
         self.line("else:")
         with self.indented():
-            self.line("data, pos = read_bytes(buf, pos, end)")
+            read = "read_string" if decode else "read_bytes"
+            self.line(f"data, pos = {read}(buf, pos, end)")
             self.line(f"{target} = data{decode}")
 
     def _array(self, kind: Type, may_be_null: bool, name: str) -> str:
@@ -185,8 +188,11 @@ class DecoderSource(Source):
         self.line(f"{target}: {kind}{' | None' if may_be_null else ''}")
 
     def _open_null(self, size: str, target: str, may_be_null: bool, name: str) -> None:
-        """Emits what null means here, and opens the branch for everything else."""
-        self.line(f"if {size} == -1:")
+        """Emits what null means here, and opens the branch for everything else.
+
+        It is written as -1; any negative length is read as null, as Kafka does.
+        """
+        self.line(f"if {size} < 0:")
         with self.indented():
             if may_be_null:
                 self.line(f"{target} = None")

@@ -59,6 +59,15 @@ def test_list_groups(coordinator, row):
     assert sorted(combinations) == golden["response"]["combinations"]
 
 
+@pytest.mark.parametrize("blank", [" ", "\t", "\n", "\x00"])
+def test_blanks_around_a_state_are_ignored_as_java_trims_them(coordinator, blank):
+    empty = list_groups(coordinator, states=("Empty",))
+    assert empty
+    assert list_groups(coordinator, states=(f"{blank}empty{blank}",)) == empty
+    assert list_groups(coordinator, states=("empty\u2003",)) == []
+    assert list_groups(coordinator, types=(f"classic{blank}",)) == []
+
+
 def test_every_group_once(coordinator):
     names = [group.group_id for group in list_groups(coordinator)]
     assert sorted(names) == sorted(coordinator.state.groups)

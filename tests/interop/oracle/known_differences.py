@@ -159,6 +159,8 @@ _LEAVES_A_HANG = "leaves a group on Kafka that never answers again"
 _BEFORE = "over before the first sequence begins"
 _OTHER_SETTINGS = "needs other settings, or more than a sequence can send"
 _UNSEEN = "no answer shows it"
+_UNSENT = "no sequence sends it"
+_SHARED = "all sequences would share it"
 _PARTS_THE_LOGS = "leaves records behind that only one of the two has"
 
 UNREACHED: Mapping[str, str] = {
@@ -166,7 +168,8 @@ UNREACHED: Mapping[str, str] = {
     "SyncGroup while loading": _BEFORE,
     "Metadata that creates a topic": _OTHER_SETTINGS,
     "JoinGroup listing a protocol twice": _LEAVES_A_HANG,
-    "JoinGroup whose subscription announces more than it holds": _LEAVES_A_HANG,
+    "JoinGroup whose subscription announces more than it holds, or null topics": _LEAVES_A_HANG,
+    "AlterConfigs naming a resource twice": _LEAVES_A_HANG,
     "Produce with null in place of records": _LEAVES_A_HANG,
     "JoinGroup with strings or metadata that no record can hold": _OTHER_SETTINGS,
     "rebalance timeout 0 with only absent static members": _OTHER_SETTINGS,
@@ -178,7 +181,28 @@ UNREACHED: Mapping[str, str] = {
     "Produce, acks=1": _UNSEEN,
     "Produce with records whose offsets do not count up from 0": _PARTS_THE_LOGS,
     "Produce with compressed records that are longer or shorter than they say": _PARTS_THE_LOGS,
-    "Produce with a compression codec that does not exist": "nobody sends one",
+    "Produce with a compression codec that does not exist, or a negative count": _UNSENT,
+    "Produce with a batch length that no batch has": "a sequence writes to one partition at a time",
+    "Produce with timestamps beyond 64 bits": _UNSENT,
+    (
+        "Fetch and ListOffsets with an isolation level that does not exist, "
+        "Fetch with a negative limit"
+    ): _UNSENT,
+    (
+        "Fetch, Metadata v12 and newer, DescribeTopicPartitions with an id of zeros "
+        "or an empty name"
+    ): _UNSENT,
+    "Fetch by a replica": _UNSENT,
+    "CreatePartitions for more than 10,000 partitions": _OTHER_SETTINGS,
+    "DescribeTopicPartitions, cursor with a partition near 2^31": _UNSENT,
+    "AlterConfigs for all brokers, `min.insync.replicas` of one broker": _SHARED,
+    "configs of groups, client metrics and loggers": _UNSENT,
+    "configs of a running broker": _SHARED,
+    (
+        "topic configs: `min.cleanable.dirty.ratio` that is no number, "
+        "throttled replicas with empty or repeated elements"
+    ): _UNSENT,
+    "strings that are not UTF-8": _UNSENT,
     "Produce with more than 32 MiB of records in a compressed batch": _OTHER_SETTINGS,
     "CreateTopics with a replication factor above the number of brokers": _OTHER_SETTINGS,
     "InitProducerId, Produce, FindCoordinator for a transactional id": "no sequence has one",

@@ -14,11 +14,15 @@ from drumbeat.protocol.apis.list_groups import (
 )
 
 CLASSIC = "classic"
+_BLANK = "".join(map(chr, range(ord(" ") + 1)))
 
 
 def list_groups(view: View, context: Context, request: ListGroupsRequest) -> Outcome:
-    """Filters ignore case, and a name that does not exist matches nothing."""
-    states = {name.lower() for name in request.states_filter}
+    """Filters ignore case, and a name that does not exist matches nothing.
+
+    Around the names of states Kafka also ignores what Java's `trim` takes away.
+    """
+    states = {name.strip(_BLANK).lower() for name in request.states_filter}
     types = {name.lower() for name in request.types_filter}
     groups = tuple(
         group
