@@ -220,6 +220,19 @@ def test_changes_to_what_is_not_there(wire, version, kind, name, error_code):
     assert replace(wire, version, kind, name, {"retention.ms": "1"}) == error_code
 
 
+@pytest.mark.parametrize(
+    ("operations", "error_code"),
+    [
+        ([("retention.ms", APPEND, "1")], ErrorCode.INVALID_CONFIG),
+        ([("retention.ms", SET, "1"), ("retention.ms", SET, "2")], ErrorCode.INVALID_REQUEST),
+        ([("retention.ms", SET, "soon")], ErrorCode.INVALID_TOPIC_EXCEPTION),
+    ],
+    ids=["an append to a number", "a key given twice", "no number"],
+)
+def test_operations_come_before_the_name_and_values_after_it(wire, operations, error_code):
+    assert alter(wire, VERSIONS[1], TOPIC, "a b", *operations) == error_code
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_validate_only_changes_nothing(wire, version):
     topic = create_topic(wire)

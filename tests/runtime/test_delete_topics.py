@@ -117,11 +117,17 @@ def test_no_name_and_no_id(wire):
 @pytest.mark.parametrize("timeout_ms", [0, -1])
 @pytest.mark.parametrize("version", lowest_and_highest(DELETE_TOPICS))
 def test_without_time_nothing_is_deleted(wire, version, timeout_ms):
-    topic = create_topic(wire)
-    asked = (DeleteTopicState(topic.name),) * 2
-    request = DeleteTopicsRequest(asked, tuple(t.name for t in asked), timeout_ms)
-    responses = wire.call(DELETE_TOPICS, version, request).responses
-    assert [r.error_code for r in responses] == [ErrorCode.REQUEST_TIMED_OUT] * 2
+    topic, twice = create_topic(wire), create_topic(wire)
+
+    def errors(*names):
+        asked = tuple(map(DeleteTopicState, names))
+        request = DeleteTopicsRequest(asked, names, timeout_ms)
+        return [r.error_code for r in wire.call(DELETE_TOPICS, version, request).responses]
+
+    timed_out = [ErrorCode.REQUEST_TIMED_OUT] * 3
+    assert errors(topic.name, twice.name, twice.name) == timed_out
+    # Where nothing is left to be done, no time is needed for it.
+    assert errors(twice.name, twice.name) == [ErrorCode.INVALID_REQUEST]
     assert described(wire, topic.name).error_code == NONE
 
 

@@ -266,6 +266,19 @@ def test_a_refused_batch(wire, topic, version, data, error_code):
     assert offset_of(wire, topic) == before
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_where_no_batch_begins_all_partitions_are_refused(wire, topic, version):
+    before = offset_of(wire, topic)
+    named = ((topic, ONE), (Topic("never-created", b"\x05" * 16), bytes(61)))
+    data = tuple(TopicProduceData(*one, (PartitionProduceData(0, sent),)) for one, sent in named)
+    request = ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=data)
+    answered = wire.call(PRODUCE, version, request).responses
+    assert [p.error_code for t in answered for p in t.partition_responses] == [
+        ErrorCode.CORRUPT_MESSAGE
+    ] * 2
+    assert offset_of(wire, topic) == before
+
+
 @pytest.mark.parametrize("size", [1, 12, 17, len(ONE) - 1])
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_is_cut_off_behind_a_batch_is_dropped(wire, version, size):

@@ -188,6 +188,11 @@ def test_without_time_nothing_is_created(wire, version, timeout_ms):
         (one.name, ErrorCode.REQUEST_TIMED_OUT) for one in asked
     ]
     assert described(wire, names[1]).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    # Where nothing is left to be done, no time is needed for it.
+    (twice,) = wire.call(
+        CREATE_TOPICS, version, CreateTopicsRequest((asked[0],) * 2, timeout_ms)
+    ).topics
+    assert twice.error_code == ErrorCode.INVALID_REQUEST
 
 
 @pytest.mark.parametrize("version", lowest_and_highest(CREATE_TOPICS))
@@ -305,9 +310,13 @@ def test_growing_is_checked_topic_by_topic(wire, version):
 @pytest.mark.parametrize("version", lowest_and_highest(CREATE_PARTITIONS))
 def test_without_time_nothing_grows(wire, version):
     topic = create_topic(wire)
-    asked = (CreatePartitionsTopic(topic.name, 2, None),) * 2
+    asked = (CreatePartitionsTopic(topic.name, 2, None), CreatePartitionsTopic("another", 2, None))
     results = wire.call(CREATE_PARTITIONS, version, CreatePartitionsRequest(asked, 0)).results
     assert [result.error_code for result in results] == [ErrorCode.REQUEST_TIMED_OUT] * 2
+    (twice,) = wire.call(
+        CREATE_PARTITIONS, version, CreatePartitionsRequest((asked[0],) * 2, 0)
+    ).results
+    assert twice.error_code == ErrorCode.INVALID_REQUEST
     assert partition_count(wire, topic.name) == 1
 
 

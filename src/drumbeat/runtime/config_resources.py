@@ -63,7 +63,7 @@ NAMED_TWICE = Refusal(ErrorCode.INVALID_REQUEST, "each resource is to be named o
 
 
 class Change(NamedTuple):
-    """What a request makes of a topic's overrides, or of the broker's configuration."""
+    """What a request makes of a topic's overrides, unseen, or of the broker's configuration."""
 
     of_topic: Callable[[Mapping[str, str]], dict[str, str] | changes.Refusal]
     of_broker: Callable[[BrokerConfig], BrokerConfig | changes.Refusal]
@@ -73,25 +73,33 @@ async def alter(
     broker: Broker, resource: Resource, change: Change, *, validate_only: bool
 ) -> Refusal | None:
     """Have a change stored and take effect, or only looked at."""
-    if resource.type == TOPIC and not resource.name:
-        return Refusal(ErrorCode.INVALID_REQUEST, "the topic name is empty")
     if resource.type == TOPIC:
-        refusal = name_problem(resource.name)
-        return refusal or await _change_topic(broker, resource.name, change, validate_only)
+        return await _change_topic(broker, resource.name, change, validate_only)
     if resource.type == BROKER:
         refusal = broker_problem(broker, resource.name)
         return refusal or await _change_broker(broker, change, validate_only)
     return Refusal(ErrorCode.INVALID_REQUEST, f"unknown resource type {resource.type}")
 
 
+def _altered_name_problem(name: str) -> Refusal | None:
+    if not name:
+        return Refusal(ErrorCode.INVALID_REQUEST, "the topic name is empty")
+    return name_problem(name)
+
+
 async def _change_topic(
     broker: Broker, name: str, change: Change, validate_only: bool
 ) -> Refusal | None:
     def changed(topic: Topic | None) -> Topic | Refusal:
-        # Kafka finds what is wrong with the configs before it misses the topic.
+        # Kafka finds what is wrong with the operations before it looks at the name, and with the
+        # values before it misses the topic.
         overrides = change.of_topic(topic.configs if topic is not None else {})
         if isinstance(overrides, changes.Refusal):
             return Refusal(ErrorCode[overrides.error], overrides.message)
+        if refusal := _altered_name_problem(name):
+            return refusal
+        if problem := changes.validate_topic(overrides, broker.config):
+            return Refusal(ErrorCode[problem.error], problem.message)
         if topic is None:
             return _unknown_topic(name)
         return topic if validate_only else topic._replace(configs=MappingProxyType(overrides))

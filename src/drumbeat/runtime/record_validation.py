@@ -67,8 +67,10 @@ class ValidBatch(NamedTuple):
 
 
 def is_transactional(data: bytes | None) -> bool:
+    """Raises RefusedBatch where that cannot be told, because it is no batch that begins here."""
     return (
         data is not None
+        and _size_at(data, 0) is not None
         and len(data) > _ATTRIBUTES_AT + 1
         and data[_MAGIC_AT] == MAGIC
         and bool(data[_ATTRIBUTES_AT + 1] & TRANSACTIONAL_FLAG)

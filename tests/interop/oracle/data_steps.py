@@ -72,7 +72,7 @@ class Produce(Step):
     batch: Batch = Batch.PLAIN
     sequence: Sequence = Sequence.NONE
     at_s: int = 0
-    before: Batch | None = None  # what the same request says of the partition first
+    before: Batch | None = None  # what the request says of the partition first, if then PLAIN
 
     @property
     def is_silent(self) -> bool:
@@ -81,7 +81,7 @@ class Produce(Step):
     def request(self, known: Known) -> ProduceRequest:
         data = encoded(self.batch, self.at_s, self._options(known))
         partitions = (PartitionProduceData(self.partition, data),)
-        if self.before is not None:
+        if self.before is not None and self.batch is Batch.PLAIN:
             first = encoded(self.before, self.at_s)
             partitions = (PartitionProduceData(self.partition, first), *partitions)
         topic = TopicProduceData(known.topic(self.topic), known.topic_id(self.topic), partitions)

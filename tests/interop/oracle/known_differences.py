@@ -182,7 +182,7 @@ UNREACHED: Mapping[str, str] = {
     "Produce with records whose offsets do not count up from 0": _PARTS_THE_LOGS,
     "Produce with compressed records that are longer or shorter than they say": _PARTS_THE_LOGS,
     "Produce with a compression codec that does not exist, or a negative count": _UNSENT,
-    "Produce with a batch length that no batch has": "a sequence writes to one partition at a time",
+    "Produce that names a partition twice, the last time without a whole batch": _PARTS_THE_LOGS,
     "Produce with timestamps beyond 64 bits": _UNSENT,
     (
         "Fetch and ListOffsets with an isolation level that does not exist, "

@@ -2,7 +2,12 @@
 
 from interop.oracle.batches import Batch, Sequence
 from interop.oracle.campaign import Steps
-from interop.oracle.cluster_steps import AlterConfigs, DescribeConfigs, IncrementalAlterConfigs
+from interop.oracle.cluster_steps import (
+    AlterConfigs,
+    DescribeConfigs,
+    IncrementalAlterConfigs,
+    Operation,
+)
 from interop.oracle.data_steps import (
     DeleteRecords,
     Fetch,
@@ -17,7 +22,13 @@ from interop.oracle.offset_steps import (
     OffsetCommit,
     OffsetFetch,
 )
-from interop.oracle.topic_steps import CreateTopics, DescribeTopicPartitions, Metadata
+from interop.oracle.topic_steps import (
+    CreatePartitions,
+    CreateTopics,
+    DeleteTopics,
+    DescribeTopicPartitions,
+    Metadata,
+)
 from interop.oracle.vocabulary import Generation, Group, Instance, Member, Topic
 
 _TOPIC = (CreateTopics(version=4), Metadata(), InitProducerId())
@@ -123,6 +134,22 @@ PRODUCE: dict[str, Steps] = {
         Produce(sequence=Sequence.NEW_EPOCH_LATE),
         Produce(sequence=Sequence.OLD_EPOCH),
     ),
+    "produce: a partition named twice": (
+        *_TOPIC,
+        Produce(before=Batch.ONE),
+        Produce(before=Batch.WRONG_CRC, version=8),
+        Fetch(),
+        Fetch(partitions=(0, 1, 0)),
+        ListOffsets(partitions=(1, 0, 1)),
+        ListOffsets(partitions=()),
+    ),
+    "produce: what is behind the batch": (
+        *_TOPIC,
+        Produce(batch=Batch.FOLLOWED),
+        Produce(batch=Batch.ZEROS),
+        Produce(topic=Topic.MISSING, batch=Batch.ZEROS),
+        Fetch(),
+    ),
     "produce: without an answer, and read": (*_TOPIC, Produce(acks=0), Fetch()),
     "produce: to a compacted topic, without a key": (
         CreateTopics(configs=(("cleanup.policy", "compact"),)),
@@ -153,6 +180,13 @@ FETCH: dict[str, Steps] = {
         *_TOPIC,
         Produce(),
         Fetch(partitions=(0, 1), offset=1, max_bytes=1),
+    ),
+    "fetch: epochs of no session and no leader": (
+        *_TOPIC,
+        Produce(),
+        Fetch(session=(0, 1)),
+        Fetch(current_leader_epoch=-2),
+        Fetch(version=9, current_leader_epoch=-2),
     ),
     "fetch: where the logs part": (
         *_TOPIC,
@@ -185,6 +219,21 @@ ADMIN: dict[str, Steps] = {
         AlterConfigs(),
         DescribeConfigs(),
     ),
+    "configs: lists are edited as they were written": (
+        CreateTopics(configs=(("cleanup.policy", "compact, delete"),)),
+        IncrementalAlterConfigs(
+            operation=Operation.SUBTRACT, configs=(("cleanup.policy", "delete"),)
+        ),
+        DescribeConfigs(keys=("cleanup.policy",)),
+        IncrementalAlterConfigs(operation=Operation.APPEND, configs=(("cleanup.policy", ""),)),
+        IncrementalAlterConfigs(topic=Topic.NAMELESS),
+        IncrementalAlterConfigs(topic=Topic.NAMELESS, operation=Operation.APPEND),
+        IncrementalAlterConfigs(topic=Topic.INVALID, configs=(("no.such.config", "1"),)),
+        IncrementalAlterConfigs(
+            topic=Topic.INVALID, configs=(("retention.ms", "1"), ("retention.ms", "2"))
+        ),
+    ),
+    "configs: a type that does not exist": (*_TOPIC, DescribeConfigs(with_type=3)),
     "create: configs come before the assignment, and no broker twice": (
         CreateTopics(
             partitions=-1,
@@ -203,6 +252,33 @@ ADMIN: dict[str, Steps] = {
         Metadata(topics=(Topic.INVALID,), include_topic_authorized_operations=True),
         Metadata(by_id=True, include_topic_authorized_operations=True),
         DescribeTopicPartitions(),
+    ),
+    "metadata: ids in versions that may not ask by them": (
+        *_TOPIC,
+        Metadata(version=10, by_id=True),
+        Metadata(version=11, topics=(Topic.OWN, Topic.MISSING), by_id=True),
+    ),
+    "topics: requests without time do nothing": (
+        CreateTopics(timeout_ms=0),
+        *_TOPIC,
+        DeleteTopics(timeout_ms=0),
+        CreatePartitions(timeout_ms=-1),
+        CreatePartitions(topics=(Topic.OWN, Topic.OWN), timeout_ms=-1),
+        DeleteTopics(topics=(Topic.OWN, Topic.OWN), timeout_ms=0),
+        CreateTopics(topics=(Topic.SECOND, Topic.SECOND), timeout_ms=0),
+        Metadata(),
+    ),
+    "topics: one that is given by name and by id stays": (
+        *_TOPIC,
+        DeleteTopics(also_by_id=True),
+        DeleteTopics(by_id=True, also_by_id=True),
+        Metadata(),
+    ),
+    "pages: cursors that no page has ended with": (
+        *_TOPIC,
+        DescribeTopicPartitions(topics=(Topic.OWN, Topic.MISSING), cursor=(Topic.OWN, 7), limit=1),
+        DescribeTopicPartitions(cursor=(Topic.OWN, -1)),
+        DescribeTopicPartitions(cursor=(Topic.MISSING, 0)),
     ),
     "metadata: a topic named twice is answered once": (
         *_TOPIC,

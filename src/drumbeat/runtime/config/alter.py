@@ -44,20 +44,15 @@ class Refusal(NamedTuple):
 
 
 def alter_topic(
-    overrides: Mapping[str, str], operations: Sequence[AlterOperation], broker: BrokerConfig
+    overrides: Mapping[str, str], operations: Sequence[AlterOperation]
 ) -> dict[str, str] | Refusal:
-    """A topic's overrides after IncrementalAlterConfigs."""
-    altered = _alter(TOPIC_KEYS, overrides, operations)
-    if isinstance(altered, Refusal):
-        return altered
-    return validate_topic(altered, broker) or altered
+    """A topic's overrides after IncrementalAlterConfigs; `validate_topic` looks at the values."""
+    return _alter(TOPIC_KEYS, overrides, operations)
 
 
-def replace_topic(
-    configs: Mapping[str, str | None], broker: BrokerConfig
-) -> dict[str, str] | Refusal:
+def replace_topic(configs: Mapping[str, str | None]) -> dict[str, str] | Refusal:
     """A topic's overrides after AlterConfigs, which drops what it does not name."""
-    return alter_topic({}, _as_operations(configs), broker)
+    return alter_topic({}, _as_operations(configs))
 
 
 def validate_topic(overrides: Mapping[str, str | None], broker: BrokerConfig) -> Refusal | None:

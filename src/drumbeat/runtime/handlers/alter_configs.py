@@ -49,7 +49,7 @@ async def _alter(
         return Refusal(ErrorCode.INVALID_REQUEST, "each config is to be named once")
     configs = {config.name: config.value for config in resource.configs}
     change = Change(
-        of_topic=lambda _: replace_topic(configs, broker.config),
+        of_topic=lambda _: replace_topic(configs),
         of_broker=lambda config: replace_broker(config, configs, all_brokers=not name),
     )
     named = Resource(resource.resource_type, name)

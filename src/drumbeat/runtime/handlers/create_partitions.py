@@ -19,9 +19,9 @@ from drumbeat.runtime.topics import Topic
 async def handle(
     broker: Broker, request: Request, body: CreatePartitionsRequest
 ) -> CreatePartitionsResponse:
-    if refusal := timed_out(body.timeout_ms):
-        return CreatePartitionsResponse(results=tuple(_result(t, refusal) for t in body.topics))
     times = Counter(topic.name for topic in body.topics)
+    if 1 in times.values() and (refusal := timed_out(body.timeout_ms)):
+        return CreatePartitionsResponse(results=tuple(_result(t, refusal) for t in body.topics))
     results = []
     for asked in {topic.name: topic for topic in body.topics}.values():
         if times[asked.name] > 1:

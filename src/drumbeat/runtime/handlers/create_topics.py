@@ -31,12 +31,12 @@ from drumbeat.runtime.topics import Topic
 async def handle(
     broker: Broker, request: Request, body: CreateTopicsRequest
 ) -> CreateTopicsResponse:
-    if refusal := timed_out(body.timeout_ms):
-        return CreateTopicsResponse(topics=tuple(_refused(t.name, refusal) for t in body.topics))
     times = Counter(topic.name for topic in body.topics)
+    topics = [topic for topic in body.topics if times[topic.name] == 1]
+    if topics and (refusal := timed_out(body.timeout_ms)):
+        return CreateTopicsResponse(topics=tuple(_refused(t.name, refusal) for t in body.topics))
     repeated = Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
     results = [_refused(name, repeated) for name, count in times.items() if count > 1]
-    topics = [topic for topic in body.topics if times[topic.name] == 1]
     total = sum(max(partitions_asked_for(broker, topic), 0) for topic in topics)
     if refusal := too_many_partitions(total):
         results += [_refused(topic.name, refusal) for topic in topics]

@@ -26,13 +26,14 @@ async def handle(
     asked = body.topics
     if request.api_version < IDS_SINCE:
         asked = tuple(DeleteTopicState(name=name) for name in body.topic_names)
+    times = Counter(filter(_is_named, asked))
     if not broker.config.delete_topic_enable:
         results = [_disabled(topic, request.api_version) for topic in dict.fromkeys(asked)]
-    elif body.timeout_ms <= NO_TIME:
+    elif body.timeout_ms <= NO_TIME and 1 in times.values():
         results = [_result(topic, ErrorCode.REQUEST_TIMED_OUT) for topic in asked]
     else:
         results = [_result(t, ErrorCode.INVALID_REQUEST) for t in asked if not _is_named(t)]
-        results += await _delete_named(broker, Counter(filter(_is_named, asked)))
+        results += await _delete_named(broker, times)
     return DeleteTopicsResponse(responses=tuple(results))
 
 

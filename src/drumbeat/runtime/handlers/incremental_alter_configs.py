@@ -47,7 +47,7 @@ async def _alter(
     name = resource.resource_name
     operations = [AlterOperation(c.name, c.config_operation, c.value) for c in resource.configs]
     change = Change(
-        of_topic=lambda overrides: alter_topic(overrides, operations, broker.config),
+        of_topic=lambda overrides: alter_topic(overrides, operations),
         of_broker=lambda config: alter_broker(config, operations, all_brokers=not name),
     )
     named = Resource(resource.resource_type, name)

@@ -33,6 +33,7 @@ IDS_SINCE = 13
 WITHOUT_LOG_START = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.CORRUPT_MESSAGE)
 ADMIN_CLIENT_ID = "__admin_client"  # Kafka lets this client id alone write internal topics
 
+_TRANSACTIONAL: Final = RefusedBatch(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "")
 _Target: TypeAlias = tuple[Topic | None, int, Partition | None]  # None: unknown, or not open
 _new: Final = tuple.__new__  # a NamedTuple's constructor takes longer
 
@@ -47,8 +48,8 @@ class Appended(NamedTuple):
 
 def handle(broker: Broker, request: Request, body: ProduceRequest) -> object:
     body = body._replace(topic_data=named_once(body.topic_data))
-    if _is_transactional(body):
-        return _refuse_all(body, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    if refusal := _refusal_of_all(body):
+        return _refuse_all(body, refusal)
     targets = _targets(broker, body)
     if unopened := _unopened(targets):
         return when_open(
@@ -57,10 +58,17 @@ def handle(broker: Broker, request: Request, body: ProduceRequest) -> object:
     return _append_all(broker, request, body, targets)
 
 
-def _is_transactional(body: ProduceRequest) -> bool:
-    return body.transactional_id is not None or any(
-        is_transactional(data.records) for topic in body.topic_data for data in topic.partition_data
-    )
+def _refusal_of_all(body: ProduceRequest) -> RefusedBatch | None:
+    """What Kafka looks at before it knows which topics there are."""
+    try:
+        is_refused = body.transactional_id is not None or any(
+            is_transactional(data.records)
+            for topic in body.topic_data
+            for data in topic.partition_data
+        )
+    except RefusedBatch as problem:
+        return problem
+    return _TRANSACTIONAL if is_refused else None
 
 
 def _targets(broker: Broker, body: ProduceRequest) -> list[list[_Target]]:
@@ -188,9 +196,10 @@ def _without_response(body: ProduceRequest, appended: list[list[Appended]]) -> o
     return NO_RESPONSE
 
 
-def _refuse_all(body: ProduceRequest, error_code: ErrorCode) -> object:
+def _refuse_all(body: ProduceRequest, refusal: RefusedBatch) -> object:
+    error_code, message = refusal.error_code, str(refusal) or None
     refused = [
-        [_refused(data.partition_index, error_code) for data in topic.partition_data]
+        [_refused(data.partition_index, error_code, message) for data in topic.partition_data]
         for topic in body.topic_data
     ]
     if body.acks == NO_ACKS:
