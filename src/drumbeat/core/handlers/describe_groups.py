@@ -17,6 +17,7 @@ from drumbeat.protocol.apis.describe_groups import (
 from drumbeat.protocol.errors import ErrorCode
 
 _REPORTS_ABSENT_GROUPS = 6  # first version that says GROUP_ID_NOT_FOUND (KIP-1043)
+_SHOWN_MAX = 1_000  # characters of a group id in a message
 
 # READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS, each a bit: all that exist for a group
 ALL_GROUP_OPERATIONS = 3400
@@ -58,8 +59,10 @@ def _absent(context: Context, group_id: str) -> DescribedGroup:
     described = DescribedGroup(group_id=group_id, group_state=GroupState.DEAD)
     if context.api_version < _REPORTS_ABSENT_GROUPS:
         return described
+    # With the longest id there is, the message would be longer than a string may be.
+    shown = group_id[:_SHOWN_MAX]
     return described._replace(
-        error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=f"Group {group_id} not found."
+        error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=f"Group {shown} not found."
     )
 
 
