@@ -47,7 +47,9 @@ class Appended(NamedTuple):
 
 
 def handle(broker: Broker, request: Request, body: ProduceRequest) -> object:
-    body = body._replace(topic_data=named_once(body.topic_data))
+    topics = named_once(body.topic_data)
+    if topics is not body.topic_data:
+        body = body._replace(topic_data=topics)
     if refusal := _refusal_of_all(body):
         return _refuse_all(body, refusal)
     targets = _targets(broker, body)
@@ -126,8 +128,10 @@ def _append(
         return _refused(index, ErrorCode.INVALID_TOPIC_EXCEPTION)
     if partition is None:
         return _refused(index, ErrorCode.KAFKA_STORAGE_ERROR)
-    # What is cut off behind the batch is dropped.
-    return _append_to(partition, index, (records or b"")[: header.size], header, now_ms)
+    batch = records or b""
+    if header.size < len(batch):
+        batch = batch[: header.size]  # what is cut off behind it is dropped
+    return _append_to(partition, index, batch, header, now_ms)
 
 
 def _append_to(
