@@ -5,8 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from drumbeat.log.memory import MemoryStore
-from drumbeat.log.port import PartitionLog, TopicPartition
+from drumbeat.log.port import LogStore, PartitionLog, TopicPartition
 from drumbeat.protocol.api import Api
 from drumbeat.protocol.apis import offset_commit, offset_fetch
 from drumbeat.protocol.apis.offset_commit import (
@@ -23,6 +22,8 @@ from drumbeat.protocol.errors import ErrorCode
 from drumbeat.runtime.broker import Broker
 from drumbeat.runtime.clock import SystemClock
 from drumbeat.runtime.config import load_config
+from drumbeat.runtime.coordinator.group_coordinator import GroupCoordinator, NewShard
+from drumbeat.runtime.coordinator.shard import Shard
 from drumbeat.runtime.requests import Deferred, Request
 from drumbeat.runtime.tasks import answer_of
 from drumbeat.runtime.topic_changes import create_automatically
@@ -34,10 +35,11 @@ GROUP, TOPIC = "g", "t1"
 
 
 @asynccontextmanager
-async def broker_on(store: MemoryStore) -> AsyncIterator[Broker]:
+async def broker_on(store: LogStore, new_shard: NewShard = Shard) -> AsyncIterator[Broker]:
     """One partition of committed offsets, which begins to load, and a topic to commit to."""
     config = load_config(None, ["offsets.topic.num.partitions=1"], {"port": "0"}).config
     broker = Broker(config, memory_storage(config)._replace(logs=store), SystemClock())
+    broker.groups = GroupCoordinator(broker, new_shard)
     broker.topics.load()
     await create_automatically(broker, CONSUMER_OFFSETS)
     await create_automatically(broker, TOPIC)
@@ -49,7 +51,7 @@ async def broker_on(store: MemoryStore) -> AsyncIterator[Broker]:
 
 
 async def loaded(broker: Broker) -> None:
-    await asyncio.gather(*broker.groups._loading.values())
+    await asyncio.gather(*broker.groups.elections._loads)
 
 
 async def write(log: PartitionLog, *batches: bytes) -> None:
@@ -62,7 +64,7 @@ async def fetch(broker: Broker) -> tuple[str, int | None]:
     """Error code and committed offset of t1-0, as the node answers at this moment."""
     topic = OffsetFetchRequestTopics(TOPIC, partition_indexes=(0,))
     body = OffsetFetchRequest(groups=(OffsetFetchRequestGroup(GROUP, topics=(topic,)),))
-    (group,) = (await _submit(broker, offset_fetch.API, body)).groups
+    (group,) = (await submit(broker, offset_fetch.API, body)).groups
     if group.error_code:
         return ErrorCode(group.error_code).name, None
     return "NONE", group.topics[0].partitions[0].committed_offset
@@ -72,11 +74,11 @@ async def commit_offset(broker: Broker, offset: int) -> str:
     """Commit t1-0 from outside the group; the error code, once there is an answer."""
     partition = OffsetCommitRequestPartition(0, offset)
     topic = OffsetCommitRequestTopic(TOPIC, partitions=(partition,))
-    answer = await _submit(broker, offset_commit.API, OffsetCommitRequest(GROUP, topics=(topic,)))
+    answer = await submit(broker, offset_commit.API, OffsetCommitRequest(GROUP, topics=(topic,)))
     return ErrorCode(answer.topics[0].partitions[0].error_code).name
 
 
-async def _submit(broker: Broker, api: Api, body: Any) -> Any:
-    request = Request(api.key, 8, "client", "127.0.0.1")
+async def submit(broker: Broker, api: Api, body: Any, api_version: int = 8) -> Any:
+    request = Request(api.key, api_version, "client", "127.0.0.1")
     answer = broker.groups.submit(request, body, GROUP)
     return await answer_of(answer) if isinstance(answer, Deferred) else answer

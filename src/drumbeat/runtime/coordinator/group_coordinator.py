@@ -1,21 +1,19 @@
 """All shards of this node: which group belongs to which, when each is loaded, and their jobs."""
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from drumbeat.core.config import GroupConfig
 from drumbeat.core.events import GroupEvent, GroupEventType
 from drumbeat.core.offsets.expiry import on_topics_deleted, sweep
-from drumbeat.log.errors import LogError, LogFull
 from drumbeat.protocol.compression import Codec
 from drumbeat.protocol.errors import ErrorCode
 from drumbeat.protocol.java_hash import partition_for
 from drumbeat.runtime.config import topic_config
 from drumbeat.runtime.coordinator.counts import CoordinatorCounts
+from drumbeat.runtime.coordinator.elections import Elections, Standing
 from drumbeat.runtime.coordinator.event_log import EventLog
-from drumbeat.runtime.coordinator.loader import UnreadableLog, load
 from drumbeat.runtime.coordinator.refusals import refuse
 from drumbeat.runtime.coordinator.routing import ShardRouter
 from drumbeat.runtime.coordinator.shard import ACTIVE, Environment, Shard
@@ -30,10 +28,15 @@ from drumbeat.runtime.topics import CONSUMER_OFFSETS, GROUP_EVENTS, Topic
 if TYPE_CHECKING:
     from drumbeat.runtime.broker import Broker
 
-log = logging.getLogger(__name__)
-
-
 NewShard = Callable[[int, Partition, Environment], Shard]
+
+_REFUSALS: Final[Mapping[Standing | None, ErrorCode | None]] = {
+    Standing.AWAY: ErrorCode.NOT_COORDINATOR,
+    Standing.LOADING: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    Standing.SERVED: None,
+    Standing.OPENING: None,
+    None: None,
+}
 
 
 class PartitionStates(NamedTuple):
@@ -53,11 +56,8 @@ class GroupCoordinator:
         )
         self.submit = self._router.submit  # without a step in between: every request asks
         self._shards = self._router.shards
-        self._loading: dict[int, asyncio.Task[None]] = {}
-        self._new: set[int] = set()  # partitions that had no log when they were first asked for
-        self._failed: set[int] = set()  # partitions that are given away, or cannot be read
+        self.elections = Elections(broker, self._shards, self._make_shard, self._tell_partition)
         self._turns = Turns()
-        self._is_stopped = False
         self._events = EventLog(self._open_events, broker.tasks)
         self.counts = CoordinatorCounts()
 
@@ -68,25 +68,13 @@ class GroupCoordinator:
             self._router.partition_count = topic.partition_count
             for existing in self._broker.storage.logs.partitions():
                 if existing.topic == CONSUMER_OFFSETS:
-                    self._begin_load(existing.partition)
+                    self.elections.begin_load(existing.partition)
         self._broker.tasks.spawn(self._sweep_for_ever())
 
     async def stop(self) -> None:
         """Send everybody who waits away, and take nothing more."""
-        self._is_stopped = True
-        await self._stop_loading()
-        for index, shard in self._shards.items():
-            shard.stop()
-            self._tell_partition(GroupEventType.PARTITION_UNLOADED, index, 0, None)
-        self._shards.clear()
+        await self.elections.stop()
         await self._events.flush()
-
-    async def _stop_loading(self) -> None:
-        """Or a shard would begin to serve when nobody is there to stop it any more."""
-        tasks = [task for task in self._loading.values() if not task.done()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
     # -- requests --------------------------------------------------------------------------------
 
@@ -94,25 +82,25 @@ class GroupCoordinator:
         return partition_for(group_id, self._router.partition_count)
 
     def _submit_unserved(self, request: Request, body: Any, index: int) -> Any:
-        if self._is_stopped:
-            return refuse(request, body, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        if index in self._failed:
-            return refuse(request, body, ErrorCode.NOT_COORDINATOR)
-        if self._is_loading(index):
-            return refuse(request, body, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        error_code = self._refusal(index)
+        if error_code is not None:
+            return refuse(request, body, error_code)
         return self._broker.tasks.defer(self._open_then_submit(request, body, index))
+
+    def _refusal(self, index: int) -> ErrorCode | None:
+        """What a partition that is not served answers; None if it is about to be made."""
+        if self.is_stopped:
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        return _REFUSALS[self.elections.standing(index)]
 
     async def _open_then_submit(self, request: Request, body: Any, index: int) -> Any:
         """The first requests of all to this partition wait for it to be made."""
         await self.ensure_topic()
-        # Somebody else's request may have had it made meanwhile: once is enough, for a second
-        # shard would know nothing of who is waiting in the first.
-        if index not in self._shards and index not in self._failed:
-            self._new.add(index)
-            await asyncio.shield(self._begin_load(index))
+        if self._refusal(index) is None and index not in self._shards:
+            await self.elections.open_new(index)
         shard = self._shards.get(index)
-        if shard is None or shard.state is not ACTIVE:
-            return refuse(request, body, ErrorCode.NOT_COORDINATOR)
+        if shard is None or shard.state is not ACTIVE:  # unloaded in between, or loaded once more
+            return refuse(request, body, self._refusal(index) or ErrorCode.NOT_COORDINATOR)
         result = shard.submit(request, body)
         return await answer_of(result) if isinstance(result, Deferred) else result
 
@@ -121,23 +109,18 @@ class GroupCoordinator:
 
     @property
     def is_stopped(self) -> bool:
-        return self._is_stopped
+        return self.elections.is_stopped
 
     def partition_states(self) -> PartitionStates:
         return PartitionStates(
-            loading=sorted(index for index in self._loading if self._is_loading(index)),
+            loading=self.elections.standing_at(Standing.LOADING),
             active=sorted(shard.index for shard in self.active_shards()),
-            failed=sorted(self._failed),
+            failed=self.elections.standing_at(Standing.AWAY),
         )
 
     @property
     def is_loading(self) -> bool:
-        return any(self._is_loading(index) for index in self._loading)
-
-    def _is_loading(self, index: int) -> bool:
-        """Whether a log is being read. Opening one that is new takes too short to refuse."""
-        task = self._loading.get(index)
-        return task is not None and not task.done() and index not in self._new
+        return bool(self.elections.standing_at(Standing.LOADING))
 
     # -- loading ---------------------------------------------------------------------------------
 
@@ -147,54 +130,16 @@ class GroupCoordinator:
 
     async def unload(self, index: int) -> None:
         """Give a partition away: its groups hear NOT_COORDINATOR until it is loaded again."""
-        if (loading := self._loading.get(index)) is not None:
-            await asyncio.shield(loading)
-        self._failed.add(index)
-        if (shard := self._shards.pop(index, None)) is not None:
-            shard.stop()
-            self._tell_partition(GroupEventType.PARTITION_UNLOADED, index, 0, None)
-            await shard.partition.log.sync()  # or it would not all be there to load
+        await self.elections.unload(index)
 
     async def load(self, index: int, ready: Awaitable[object]) -> None:
-        """Take a partition back; its groups hear that it is being loaded until `ready` too."""
+        """Take a partition, anew if it is here; until `ready` its groups hear that it is loaded."""
+        await self.elections.load(index, ready)
 
-        async def load_when_ready() -> None:
-            await ready
-            await self._load(index)
+    def _make_shard(self, index: int, partition: Partition) -> Shard:
+        return self._new_shard(index, partition, self._environment())
 
-        self._failed.discard(index)
-        self._loading[index] = asyncio.create_task(load_when_ready())
-        await asyncio.shield(self._loading[index])
-
-    def _begin_load(self, index: int) -> asyncio.Task[None]:
-        task = self._loading.get(index)
-        if task is None or task.done():
-            task = self._loading[index] = asyncio.create_task(self._load(index))
-        return task
-
-    async def _load(self, index: int) -> None:
-        topic = self._broker.topics.get(CONSUMER_OFFSETS)
-        partition = await self._broker.open_partition(topic, index) if topic else None
-        if partition is None:
-            self._failed.add(index)
-            return
-        started_ms = self._broker.clock.monotonic_ms()
-        shard = self._new_shard(index, partition, self._environment(partition))
-        try:
-            loaded = await asyncio.to_thread(load, partition.log)
-        except (UnreadableLog, LogError, OSError) as problem:
-            fields = {"partition": index, "reason": str(problem)}
-            log.critical("%s cannot be served: %s", shard, problem, extra={"fields": fields})
-            self._failed.add(index)
-            return
-        if loaded.unknown:
-            log.warning("%s: skipped %d records of unknown types", shard, loaded.unknown)
-        shard.activate(loaded.state)
-        self._shards[index] = shard
-        self._new.discard(index)
-        self._tell_partition(GroupEventType.PARTITION_LOADED, index, loaded.records, started_ms)
-
-    def _environment(self, partition: Partition) -> Environment:
+    def _environment(self) -> Environment:
         broker = self._broker
         return Environment(
             clock=broker.clock,
@@ -204,21 +149,9 @@ class GroupCoordinator:
             turns=self._turns,
             new_id=new_member_uuid,
             tell=self._tell,
-            on_failed=self._on_failed,
+            on_failed=self.elections.on_failed,
             counts=self.counts,
         )
-
-    def _on_failed(self, shard: Shard, problem: Exception) -> None:
-        """A full disk has dropped what it could not keep: what it has is served again.
-
-        After anything else nobody knows what the disk has; the partition stays down.
-        """
-        self._shards.pop(shard.index, None)
-        self._tell_partition(GroupEventType.PARTITION_UNLOADED, shard.index, 0, None)
-        if isinstance(problem, LogFull):
-            self._begin_load(shard.index)
-        else:
-            self._failed.add(shard.index)
 
     def _tell_partition(
         self, kind: GroupEventType, index: int, records: int, started_ms: int | None
