@@ -1,6 +1,7 @@
 """The job that compacts in the background: which log it takes, when, and what it does not mind."""
 
 import asyncio
+import os
 from contextlib import asynccontextmanager
 
 import pytest
@@ -161,6 +162,33 @@ def test_a_damaged_log_is_left_alone_and_the_others_are_not(caplog):
             assert offsets(sound) == [2, 3]
             with pytest.raises(CorruptLog):
                 offsets(damaged)
+
+    asyncio.run(scenario())
+    assert [r.getMessage().split(":")[0] for r in caplog.records] == ["orders-0"]
+
+
+def damage_magic(segment):
+    with segment.open("r+b") as file:
+        file.seek(16)
+        file.write(b"\x09")
+
+
+@pytest.mark.parametrize(
+    "damage", [damage_magic, lambda segment: os.truncate(segment, 0)], ids=["magic", "truncated"]
+)
+def test_damage_found_by_looking_for_what_is_due_does_not_end_the_cleaner(tmp_path, caplog, damage):
+    """Asked whether it is overdue, a log has to read some of its records."""
+
+    async def scenario():
+        async with running(tmp_path, log_cleaner_max_compaction_lag_ms="1") as broker:
+            damaged, sound = [await partition_of(broker, index) for index in range(2)]
+            await write(damaged, 5)
+            await write(sound, 4)
+            damage(min((tmp_path / "orders-0").glob("*.log")))
+            while await broker.cleaner.clean_dirtiest():
+                pass
+            assert offsets(sound) == [2, 3]
+            assert broker.cleaner.uncleanable_count == 1
 
     asyncio.run(scenario())
     assert [r.getMessage().split(":")[0] for r in caplog.records] == ["orders-0"]

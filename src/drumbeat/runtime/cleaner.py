@@ -49,9 +49,8 @@ class Cleaner:
         except LogFull as problem:
             log.warning("%s: no space to compact in: %s", dirtiest.topic_partition, problem)
             return False
-        except LogError as problem:
-            log.critical("%s: not compacted any more: %s", dirtiest.topic_partition, problem)
-            self._uncleanable.add(dirtiest)
+        except (LogError, OSError) as problem:
+            self._give_up(dirtiest, problem)
             return True
         if result is None:
             return False
@@ -65,15 +64,26 @@ class Cleaner:
         summary = _summary(result)
         log.info("%s: compacted %s", compacted.topic_partition, summary, extra={"fields": fields})
 
+    def _give_up(self, damaged: PartitionLog, problem: Exception) -> None:
+        log.critical("%s: not compacted any more: %s", damaged.topic_partition, problem)
+        self._uncleanable.add(damaged)
+
     def _dirtiest(self, now_ms: int) -> PartitionLog | None:
         logs = {partition.log for _, partition in self._partitions.opened()}
         self._uncleanable &= logs
-        candidates = {
-            log: cleanable
+        ratios = {
+            log: cleanable.dirty_ratio
             for log in logs - self._uncleanable
-            if (cleanable := log.cleanable(now_ms)) is not None and _is_due(log, cleanable)
+            if (cleanable := self._cleanable(log, now_ms)) is not None and _is_due(log, cleanable)
         }
-        return max(candidates, key=lambda log: candidates[log].dirty_ratio, default=None)
+        return max(ratios, key=ratios.__getitem__, default=None)
+
+    def _cleanable(self, log: PartitionLog, now_ms: int) -> Cleanable | None:
+        try:
+            return log.cleanable(now_ms)
+        except (LogError, OSError) as problem:  # it looks at timestamps, so it may find damage
+            self._give_up(log, problem)
+            return None
 
     def _budget(self) -> CompactionBudget:
         config = self._config()
