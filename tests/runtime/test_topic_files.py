@@ -7,9 +7,11 @@ import pytest
 
 from drumbeat.log.port import LogSettings, TopicPartition
 from drumbeat.log.store import LocalStore
+from drumbeat.protocol.apis import metadata
+from drumbeat.protocol.errors import ErrorCode
 from drumbeat.runtime.entropy import new_topic_id, uuid_text
 from drumbeat.runtime.topic_files import FileTopicStore, TopicFileError
-from drumbeat.runtime.topics import Topic, TopicCatalog
+from drumbeat.runtime.topics import METADATA_TOPIC, Topic, TopicCatalog
 from drumbeat.testing import Cluster
 from support.data_topics import batch, create_topic, offset_of, produce_to
 from support.topics import described
@@ -82,6 +84,32 @@ def test_folders_without_a_description_become_a_topic(tmp_path):
     expected = {"copied": Topic("copied", topic_id, 4, 1)}
     assert loaded(tmp_path) == expected
     assert loaded(tmp_path) == expected
+
+
+@pytest.mark.parametrize("is_described", [False, True])
+def test_kafkas_metadata_log_is_no_topic_and_is_left_alone(tmp_path, caplog, is_described):
+    """A copied data directory has it; an earlier version has described it."""
+
+    async def acquire(store, logs):
+        for name in (METADATA_TOPIC, "copied"):
+            log = await logs.acquire(TopicPartition(name, 0), LogSettings())
+            await log.release()
+        if is_described:
+            store.load()
+            store.save(new_topic(METADATA_TOPIC))
+
+    with_store(tmp_path, acquire)
+    caplog.clear()
+    folder = tmp_path / f"{METADATA_TOPIC}-0"
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    with Cluster(data=str(tmp_path)) as cluster, Wire(cluster.bootstrap_servers) as wire:
+        listed = wire.call(metadata.API, 12, metadata.MetadataRequest(topics=None)).topics
+        assert [topic.name for topic in listed] == ["copied"]
+        refused = described(wire, METADATA_TOPIC)
+        assert refused.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+    told = [r.getMessage() for r in caplog.records if METADATA_TOPIC in r.getMessage()]
+    assert told == [f"{METADATA_TOPIC}: Kafka's own log of its cluster; left alone"]
 
 
 DAMAGED = {

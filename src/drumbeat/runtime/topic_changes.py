@@ -11,7 +11,7 @@ from drumbeat.runtime.config.alter import validate_topic
 from drumbeat.runtime.durably import StorageFailed
 from drumbeat.runtime.entropy import new_topic_id
 from drumbeat.runtime.topic_names import collision, problem_with
-from drumbeat.runtime.topics import CONSUMER_OFFSETS, GROUP_EVENTS, Topic
+from drumbeat.runtime.topics import CONSUMER_OFFSETS, GROUP_EVENTS, METADATA_TOPIC, Topic
 
 if TYPE_CHECKING:
     from drumbeat.runtime.broker import Broker
@@ -21,7 +21,6 @@ log = logging.getLogger(__name__)
 BROKER_DEFAULT = -1
 NO_TIME = 0  # a request with this timeout, or less, is over before it begins
 PARTITIONS_PER_REQUEST_MAX = 10_000  # what Kafka's controller creates at a time
-METADATA_TOPIC = "__cluster_metadata"
 SEGMENT_BYTES_MIN = 1 << 20  # what Kafka allows a topic
 _DAY_MS = 24 * 60 * 60 * 1000
 

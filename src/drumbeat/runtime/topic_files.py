@@ -1,10 +1,12 @@
 """Topics in a data directory: `topics/<name>.json`, one small file each, replaced atomically.
 
 Partition folders found without such a file (copied from Apache Kafka, whose topics live in its
-metadata log) become topics too, with the id that their `partition.metadata` names.
+metadata log) become topics too, with the id that their `partition.metadata` names. That metadata
+log itself does not: to Kafka's clients it is no topic, and nobody but Kafka may write to it.
 """
 
 import json
+import logging
 import os
 from collections import defaultdict
 from types import MappingProxyType
@@ -20,7 +22,9 @@ from drumbeat.log.names import check_topic
 from drumbeat.log.port import LogStore, TopicPartition
 from drumbeat.runtime.data_files import DataFileError
 from drumbeat.runtime.entropy import new_topic_id, uuid_bytes, uuid_text
-from drumbeat.runtime.topics import Topic
+from drumbeat.runtime.topics import METADATA_TOPIC, Topic
+
+log = logging.getLogger(__name__)
 
 FOLDER = "topics"
 SUFFIX = ".json"
@@ -40,9 +44,12 @@ class FileTopicStore:
     def load(self) -> list[Topic]:
         make_directory(self._folder)
         topics = {topic.name: topic for topic in map(self._read, self._names())}
-        for name, partitions in self._partitions_on_disk().items():
-            if name not in topics:
-                topics[name] = self._adopt(name, partitions)
+        on_disk = self._partitions_on_disk()
+        if on_disk.pop(METADATA_TOPIC, None):
+            log.warning("%s: Kafka's own log of its cluster; left alone", METADATA_TOPIC)
+        for name, partitions in on_disk.items():
+            if name not in topics and (adopted := self._adopt(name, partitions)) is not None:
+                topics[name] = adopted
         return list(topics.values())
 
     def save(self, topic: Topic) -> None:
@@ -72,7 +79,8 @@ class FileTopicStore:
 
     def _names(self) -> list[str]:
         files = sorted(os.listdir(self._folder))
-        return [file.removesuffix(SUFFIX) for file in files if file.endswith(SUFFIX)]
+        names = [file.removesuffix(SUFFIX) for file in files if file.endswith(SUFFIX)]
+        return [name for name in names if name != METADATA_TOPIC]
 
     def _read(self, name: str) -> Topic:
         path = os.path.join(self._folder, name + SUFFIX)
@@ -99,8 +107,13 @@ class FileTopicStore:
             found[topic_partition.topic].append(topic_partition)
         return found
 
-    def _adopt(self, name: str, partitions: list[TopicPartition]) -> Topic:
-        ids = {text for p in partitions if (text := self._logs.topic_id(p)) is not None}
+    def _adopt(self, name: str, partitions: list[TopicPartition]) -> Topic | None:
+        """None if its id may be in a folder that cannot be read: another would not fit later."""
+        try:
+            ids = {text for p in partitions if (text := self._logs.topic_id(p)) is not None}
+        except PermissionError as problem:
+            log.warning("topic %s: %s; left alone until its folders can be read", name, problem)
+            return None
         topic = Topic(
             name=name,
             topic_id=uuid_bytes(ids.pop()) if ids else new_topic_id(),

@@ -9,6 +9,7 @@ from drumbeat.runtime.durably import durably
 
 CONSUMER_OFFSETS = "__consumer_offsets"
 GROUP_EVENTS = "__group_events"
+METADATA_TOPIC = "__cluster_metadata"  # Kafka's own, which is in its data directories
 INTERNAL_TOPICS = frozenset(
     {CONSUMER_OFFSETS, GROUP_EVENTS, "__transaction_state", "__share_group_state"}
 )
