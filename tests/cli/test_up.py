@@ -12,6 +12,7 @@ import pytest
 
 from drumbeat.protocol.apis import create_topics, fetch
 from drumbeat.protocol.apis.create_topics import CreatableTopic, CreateTopicsRequest
+from drumbeat.protocol.errors import ErrorCode
 from support.data_topics import (
     batch,
     create_topic,
@@ -245,6 +246,73 @@ def test_a_file_where_the_directory_should_be_is_named(tmp_path):
     assert ended.exit_code == EXIT_START
     assert ended.stderr.startswith(f"drumbeat up: cannot keep data in {data}: ")
     assert "Traceback" not in ended.stderr
+
+
+OWN_FILES = [
+    ".lock",
+    ".drumbeat-journal",
+    ".kafka_cleanshutdown",
+    "meta.properties",
+    "producer-ids",
+    "broker-configs.json",
+    "topics/orders.json",
+]
+
+
+@pytest.mark.parametrize("name", OWN_FILES)
+def test_a_folder_where_a_file_should_be_is_named(name, tmp_path):
+    (tmp_path / name).mkdir(parents=True)
+    ended = run("up", "--port", "0", "--data", str(tmp_path))
+    assert (ended.exit_code, ended.stdout) == (EXIT_START, "")
+    expected = f"drumbeat up: cannot use {tmp_path / name}: Is a directory; move it away, choose"
+    assert ended.stderr.startswith(expected)
+
+
+def test_a_file_where_a_folder_should_be_is_named(tmp_path):
+    (tmp_path / "topics").write_text("mine")
+    ended = run("up", "--port", "0", "--data", str(tmp_path))
+    expected = f"drumbeat up: cannot use {tmp_path / 'topics'}: Not a directory; move it away"
+    assert ended.stderr.startswith(expected)
+    assert ended.exit_code == EXIT_START
+
+
+def test_a_file_that_may_not_be_written_is_named(tmp_path):
+    lock = tmp_path / ".lock"
+    lock.touch(mode=0)
+    ended = run("up", "--port", "0", "--data", str(tmp_path), prefix=WITHOUT_ROOTS_WAY)
+    expected = f"drumbeat up: cannot use {lock}: Permission denied; let this user write it"
+    assert ended.stderr.startswith(expected)
+    assert ended.exit_code == EXIT_START
+
+
+@pytest.mark.parametrize("is_described", [True, False])
+def test_a_partition_that_may_not_be_read_is_named_and_holds_nobody_up(
+    is_described, start, tmp_path
+):
+    data = tmp_path / "data"
+    node = start("--data", str(data))
+    with Wire(node.bootstrap_servers) as wire:
+        topics = [create_topic(wire, name) for name in ("shut", "open")]
+        for topic in topics:
+            produce_to(wire, topic, batch(b"v"))
+    node.stop()
+    if not is_described:
+        (data / "topics" / "shut.json").unlink()
+    folder = data / "shut-0"
+    folder.chmod(0)
+    try:
+        node = start("--data", str(data), prefix=WITHOUT_ROOTS_WAY)
+        with Wire(node.bootstrap_servers) as wire:
+            shut, served = [fetch_from(wire, topic) for topic in topics]
+            assert values_in(served.records) == [b"v"]
+            refused = "KAFKA_STORAGE_ERROR" if is_described else "UNKNOWN_TOPIC_ID"
+            assert ErrorCode(shut.error_code).name == refused
+        assert f"Permission denied: '{folder}" in node.log_text
+        node.stop()
+    finally:
+        folder.chmod(0o700)
+    with Wire(start("--data", str(data)).bootstrap_servers) as wire:
+        assert values_in(fetch_from(wire, topics[0]).records) == [b"v"]
 
 
 def test_another_nodes_data_is_refused(start, tmp_path):

@@ -23,6 +23,14 @@ log = logging.getLogger(__name__)
 
 EXIT_CONFIG, EXIT_START = 2, 3
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_ANOTHER_DIRECTORY = "choose another directory with --data"
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_ADVICE = {  # for a file or folder in the data directory
+    errno.EISDIR: "move it away",
+    errno.ENOTDIR: "move it away",
+    errno.EACCES: "let this user write it and to its folder",
+    errno.EPERM: "let this user write it and to its folder",
+}
 GC_ALLOCATIONS = 50_000  # so many more objects than were freed make the collector look
 
 
@@ -96,8 +104,12 @@ async def _serve(loaded: LoadedConfig, *, memory: bool) -> None:
             _tell_ready(node, storage.directory, memory=memory)
             await stopping.wait()
             log.info("stopping")
-    except (StartError, ListenError, LogError, DataFileError, OSError) as problem:
+    except (StartError, ListenError, LogError, DataFileError) as problem:
         _fail(EXIT_START, str(problem))
+    except OSError as problem:
+        is_about_file = problem.filename is not None
+        text = _unusable(loaded.config.log_dir, problem) if is_about_file else str(problem)
+        _fail(EXIT_START, text)
     log.info("stopped")
     for number in STOP_SIGNALS:
         # The loop would leave the default behind, and an impatient second signal would then turn
@@ -121,10 +133,16 @@ async def _open_storage(config: BrokerConfig, *, memory: bool) -> "Storage":
 
 
 def _unusable(directory: str, refusal: OSError) -> str:
+    """Says what was refused: the directory, or the file in it."""
     path, reason = os.path.abspath(directory), refusal.strerror or refusal
-    is_full = refusal.errno in (errno.ENOSPC, errno.EDQUOT)
-    advice = "free some space" if is_full else "choose another directory with --data"
-    return f"cannot keep data in {path}: {reason}; {advice}, or keep none with --memory"
+    is_inside = str(refusal.filename).startswith(os.path.join(path, ""))
+    refused = f"cannot use {refusal.filename}" if is_inside else f"cannot keep data in {path}"
+    advice = [_ANOTHER_DIRECTORY, "or keep none with --memory"]
+    if refusal.errno in _FULL:
+        advice[0] = "free some space"
+    elif is_inside and refusal.errno in _ADVICE:
+        advice.insert(0, _ADVICE[refusal.errno])
+    return f"{refused}: {reason}; {', '.join(advice)}"
 
 
 def _tell_ready(node: "Node", directory: str, *, memory: bool) -> None:

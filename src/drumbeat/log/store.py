@@ -241,6 +241,8 @@ def _holds_partition(path: str) -> bool:
         return any(map(is_partition_file, os.listdir(path)))
     except FileNotFoundError:  # deleted meanwhile
         return False
+    except PermissionError:  # opening it fails, with its name; the others are not held up
+        return True
 
 
 async def _give_back(acquiring: asyncio.Future[LocalPartitionLog]) -> None:
