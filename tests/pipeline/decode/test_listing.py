@@ -7,12 +7,13 @@ from itertools import pairwise
 
 import pytest
 
+from drumbeat.log.files import Disk
 from drumbeat.log.history import history_files
 from drumbeat.log.names import HISTORY, history_name, segment_stem
 from drumbeat.log.port import TopicPartition
 from drumbeat.log.store import LocalStore
 from drumbeat.pipeline.decode.errors import SegmentGone
-from drumbeat.pipeline.decode.listing import segments_of
+from drumbeat.pipeline.decode.listing import live_segments, open_segment, segments_of
 from drumbeat.protocol.record_batch import assign, read_header
 from drumbeat.protocol.records import Record, encode_batch
 from log.helpers import flip
@@ -111,6 +112,100 @@ def test_without_the_original_there_is_what_compaction_made_of_it(tmp_path):
     os.unlink(original.path)
     assert {segment.superseded_ms for segment in segments_of(folder)} == {None}
     assert 0 < len(read_partition(folder)) < len(rows_as_written(COMMITS))
+
+
+class WatchedDisk(Disk):
+    """Calls somebody after each renaming, from wherever that happens."""
+
+    def __init__(self):
+        self.look = lambda: None
+
+    def rename(self, path, new_path):
+        super().rename(path, new_path)
+        self.look()
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_in_the_midst_of_a_swap_the_log_is_whole(tmp_path, name):
+    """Live: what was before the swap or what is after it. As written: all of it, at any time."""
+    disk, seen = WatchedDisk(), []
+    folder = os.path.join(tmp_path, str(TP))
+
+    def look():
+        seen.append((rows_in(live_segments(folder)), without_epoch(read_partition(folder))))
+
+    async def scenario():
+        async with LocalStore(tmp_path, disk=disk) as store:
+            log = await store.acquire(TP, KEPT._replace(segment_bytes=300))
+            await append(log, *LOGS[name], FILLER)
+            look()
+            disk.look = look
+            await log.compact(TIMESTAMP)
+            disk.look = lambda: None
+            look()
+
+    asyncio.run(scenario())
+    live, as_written = zip(*seen, strict=True)
+    assert len(live) > 5
+    assert {len(rows) for rows in live} == {len(live[0]), len(live[-1])}
+    assert all(rows in (live[0], live[-1]) for rows in live)
+    assert all(rows == as_written[0] for rows in as_written)
+
+
+def rows_in(segments):
+    return [row for segment in segments for row in read_segment(segment)[0]]
+
+
+# Base offsets of files with a batch of ten offsets, by suffix; paths and starts of what is live.
+SWAPS = {
+    "not committed": (
+        {".log": (0, 10, 20), ".log.swap": (10,), ".log.cleaned": (0,)},
+        [(".log", 0), (".log", 10), (".log", 20)],
+    ),
+    "all sources are there": (
+        {".log": (0, 10, 20), ".log.swap": (0, 10)},
+        [(".log.swap", 0), (".log.swap", 10), (".log", 20)],
+    ),
+    "some have retired": (
+        {".log": (10, 20), ".log.swap": (0, 10)},
+        [(".log.swap", 0), (".log.swap", 10), (".log", 20)],
+    ),
+    "all have": (
+        {".log": (20,), ".log.swap": (0, 10)},
+        [(".log.swap", 0), (".log.swap", 10), (".log", 20)],
+    ),
+    "one has its name": (
+        {".log": (0, 20), ".log.swap": (10,)},
+        [(".log", 0), (".log.swap", 10), (".log", 20)],
+    ),
+    "only the beginning was compacted": (
+        {".log": (0, 10, 20), ".log.swap": (0,)},
+        [(".log.swap", 0), (".log", 10), (".log", 20)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SWAPS)
+def test_what_is_live_between_the_steps_of_a_swap(tmp_path, name):
+    files, expected = SWAPS[name]
+    for suffix, base_offsets in files.items():
+        for base_offset in base_offsets:
+            records = [Record(base_offset + n, 0, b"", b"") for n in range(10)]
+            (tmp_path / (segment_stem(base_offset) + suffix)).write_bytes(encode_batch(records))
+    segments = live_segments(str(tmp_path))
+    found = [(os.path.basename(one.path)[20:], one.base_offset) for one in segments]
+    assert found == expected
+    assert [one.start_offset for one in segments] == [0, 10, 20]
+    assert [one.start_offset for one in segments_of(str(tmp_path))] == [0, 10, 20]
+
+
+def test_a_listed_segment_is_found_when_its_swap_is_over(tmp_path):
+    name = segment_stem(0) + ".log"
+    (tmp_path / (name + ".swap")).write_bytes(encode_batch([Record(0, 0, b"", b"")]))
+    (listed,) = live_segments(str(tmp_path))
+    (tmp_path / (name + ".swap")).rename(tmp_path / name)
+    with open_segment(listed) as fd:
+        assert os.fstat(fd).st_ino == (tmp_path / name).stat().st_ino
 
 
 RANGES = {

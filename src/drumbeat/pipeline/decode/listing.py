@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import groupby, pairwise
 from operator import attrgetter
@@ -22,7 +22,12 @@ from typing import Final, NamedTuple
 
 from drumbeat.log.files import open_for_reading
 from drumbeat.log.history import history_files
-from drumbeat.log.names import parse_segment_name
+from drumbeat.log.names import (
+    CLEANED_SUFFIX,
+    SWAP_SUFFIX,
+    parse_segment_name,
+    parse_swap_name,
+)
 from drumbeat.pipeline.decode.batches import OffsetRange
 from drumbeat.pipeline.decode.errors import SegmentGone
 from drumbeat.pipeline.decode.stretches import read_end
@@ -57,7 +62,9 @@ def segments_of(directory: str) -> list[SegmentFile]:
     No two ranges overlap. A file stands in the list as often as it has ranges of its own.
     """
     # In this order: a segment that retires meanwhile is seen twice, and never not at all.
-    live = _live_files(directory)
+    found = _files(directory)
+    # What was compacted stands in only where its sources are gone, for they are as written.
+    live = _in_order({file.base_offset: file for file in (*found.swapped, *found.live)}.values())
     retired = [_Found(*file) for file in history_files(directory)]
     compactions = groupby(retired, key=attrgetter("superseded_ms"))
     segments: list[SegmentFile] = []
@@ -69,17 +76,42 @@ def segments_of(directory: str) -> list[SegmentFile]:
 
 def live_segments(directory: str) -> list[SegmentFile]:
     """The log as it stands, without what compaction has moved to the history."""
-    return list(_new_ranges(_live_files(directory), ()))
+    return list(_new_ranges(_without_sources(_files(directory)), ()))
 
 
-def _live_files(directory: str) -> list[_Found]:
+class _Files(NamedTuple):
+    """The .log files of a partition's folder, each kind in order of offsets."""
+
+    live: list[_Found]
+    swapped: list[_Found]  # compacted, not in their place yet: they count, and not their sources
+
+
+def _files(directory: str) -> _Files:
+    live, swapped, is_committed = [], [], True
     with os.scandir(directory) as entries:
-        found = [
-            _Found(entry.path, base_offset, None, entry.inode())
-            for entry in entries
-            if (base_offset := parse_segment_name(entry.name)) is not None
-        ]
-    return sorted(found, key=attrgetter("base_offset"))
+        for entry in entries:
+            if (base_offset := parse_segment_name(entry.name)) is not None:
+                live.append(_Found(entry.path, base_offset, None, entry.inode()))
+            elif (base_offset := parse_swap_name(entry.name)) is not None:
+                swapped.append(_Found(entry.path, base_offset, None, entry.inode()))
+            elif entry.name.endswith(CLEANED_SUFFIX):
+                is_committed = False  # step 2 of `log/swap.py` is not over
+    return _Files(_in_order(live), _in_order(swapped) if is_committed else [])
+
+
+def _in_order(files: Iterable[_Found]) -> list[_Found]:
+    return sorted(files, key=attrgetter("base_offset"))
+
+
+def _without_sources(files: _Files) -> list[_Found]:
+    """What is compacted in the place of the segments that it was made from."""
+    live, swapped = files
+    if not swapped:
+        return live
+    with open_segment(swapped[-1]) as fd:
+        end_offset = read_end(fd, swapped[-1].base_offset).offset
+    replaced = range(swapped[0].base_offset, end_offset)
+    return _in_order([*swapped, *(file for file in live if file.base_offset not in replaced)])
 
 
 def _new_ranges(files: Sequence[_Found], before: Sequence[SegmentFile]) -> Iterator[SegmentFile]:
@@ -109,7 +141,7 @@ def _end_offset(last: _Found) -> int:
 
 
 @contextmanager
-def open_segment(segment: SegmentFile) -> Iterator[int]:
+def open_segment(segment: SegmentFile | _Found) -> Iterator[int]:
     """A descriptor on the very file that was listed, wherever compaction has moved it meanwhile."""
     with ExitStack() as stack:
         for path in _candidates(segment):
@@ -123,9 +155,10 @@ def open_segment(segment: SegmentFile) -> Iterator[int]:
     raise SegmentGone(segment.path)
 
 
-def _candidates(segment: SegmentFile) -> Iterator[str]:
+def _candidates(segment: SegmentFile | _Found) -> Iterator[str]:
     yield segment.path
     if segment.superseded_ms is None:
+        yield segment.path.removesuffix(SWAP_SUFFIX)
         for file in history_files(os.path.dirname(segment.path)):
             if file.base_offset == segment.base_offset:
                 yield file.path
