@@ -165,6 +165,40 @@ def test_generation_in_progress_falls_back_to_the_one_before():
     assert group.heartbeat(leader, 3) == measured["generation n+1"]
 
 
+def loaded_with_generation(generation_id: int) -> Clients:
+    group = Clients(Coordinator())
+    member = MemberMetadata("m", None, "cl", "/h", 10_000, 10_000, b"", b"")
+    record = GroupMetadataRecord("g", "consumer", generation_id, "range", "m", 0, (member,))
+    group.coordinator.log.append(encode(record))
+    group.coordinator.restart()
+    return group
+
+
+LARGEST, SMALLEST = 2**31 - 1, -(2**31)
+
+
+def test_after_the_largest_generation_comes_the_smallest():
+    """As Java counts; Apache Kafka 4.3.1, given the same record, answers the same."""
+    group = loaded_with_generation(LARGEST)
+    assert group.heartbeat("m", LARGEST) == 0
+    assert group.join("m").response.generation_id == SMALLEST
+    assert group.sync("m", SMALLEST, {"m": b"A"}).response.assignment == b"A"
+    for generation_id, error_code in {SMALLEST: 0, LARGEST: 22, -1: 22}.items():
+        assert group.heartbeat("m", generation_id) == error_code
+        assert group.commit(1, "m", generation_id) == error_code
+    assert group.commit() == 25
+    group.coordinator.restart()
+    assert group.join("m").response.generation_id == SMALLEST + 1
+
+
+def test_a_group_that_empties_after_the_largest_generation_can_be_written():
+    group = loaded_with_generation(LARGEST)
+    group.leave("m")
+    assert group.coordinator.state.groups["g"].generation_id == SMALLEST
+    assert group.commit() == 0
+    assert group.enter().response.generation_id == SMALLEST + 1
+
+
 def test_pending_id_is_forgotten():
     group = Clients(Coordinator())
     pending = group.join().response.member_id

@@ -34,6 +34,8 @@ from drumbeat.protocol.errors import ErrorCode
 
 _NOBODY: frozenset[str] = frozenset()
 
+_INT32_MIN, _INT32_MAX = -(2**31), 2**31 - 1
+
 # Clients may state a rebalance timeout of 0; Kafka's timer then spins until their sessions end.
 _JOIN_PHASE_REPEAT_MS_MIN = 1_000
 
@@ -157,8 +159,13 @@ def _joined_leader(group: ClassicGroupView, leader: str | None) -> str | None:
     return None if joined is None else joined.member_id
 
 
+def _next_generation(group: ClassicGroupView) -> int:
+    """As Java's int counts: after the largest comes the smallest."""
+    return group.generation_id + 1 if group.generation_id < _INT32_MAX else _INT32_MIN
+
+
 def _become_empty(draft: Draft, context: Context, group: ClassicGroupView) -> Outcome:
-    generation_id = group.generation_id + 1
+    generation_id = _next_generation(group)
     now_ms = context.now_ms
     draft.records.append(
         empty_group_record(group.group_id, group.protocol_type, generation_id, now_ms)
@@ -186,7 +193,7 @@ def _begin_sync_phase(
     leader: str,
 ) -> Outcome:
     """-> CompletingRebalance, in a new generation. Every member is told, and owes a SyncGroup."""
-    generation_id = group.generation_id + 1
+    generation_id = _next_generation(group)
     protocol_name = select_protocol(members)
     for member in members:
         parked = group.joins.get(member.member_id)
