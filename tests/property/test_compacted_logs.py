@@ -6,9 +6,11 @@ The shapes include compaction while the log is being read and tombstones that ar
 
 import asyncio
 from contextlib import asynccontextmanager
+from itertools import chain
 
 import pytest
 
+from drumbeat.core.state import Group, State
 from drumbeat.log import memory_compaction
 from drumbeat.log.memory import MemoryStore
 from drumbeat.log.port import UNLIMITED_BUDGET, TopicPartition
@@ -55,6 +57,23 @@ SCENARIOS |= {name: (asyncio.run(load_whole(log)), log) for name, log in RECORDE
 NAMES = pytest.mark.parametrize("name", SCENARIOS)
 
 
+def is_replay(loaded, live):
+    """The same, but a simple group without offsets may be missing.
+
+    Its commits alone said that it is there, and compaction leaves none of them. Apache Kafka 4.3.1
+    too lists such a group until it is stopped, and after a restart only if its log was not
+    compacted.
+    """
+    sure = {*loaded.groups, *live.offsets, *chain(*live.pending_offsets.values())}
+    groups = live.groups.items()
+    told = {group_id: group for group_id, group in groups if group_id in sure or group != Group()}
+    return loaded == with_groups(live, told)
+
+
+def with_groups(state, groups):
+    return State(groups, state.offsets, state.pending_offsets)
+
+
 @NAMES
 def test_every_shape_of_compaction_loads_as_the_live_state(name):
     live, batches = SCENARIOS[name]
@@ -65,7 +84,7 @@ def test_every_shape_of_compaction_loads_as_the_live_state(name):
             for number, shape in enumerate(shapes(len(batches))):
                 log = await logs(number)
                 fruitful += bool(await write(log, batches, shape))
-                assert load(log).state == live, f"compacted as {shape}"
+                assert is_replay(load(log).state, live), f"compacted as {shape}"
         return fruitful
 
     assert asyncio.run(scenario()) > len(batches) * 3
@@ -82,9 +101,9 @@ def test_on_disk_and_after_a_restart_too(name, tmp_path):
                 partition = TopicPartition("offsets", number)
                 log = await store.acquire(partition, SETTINGS)
                 fruitful += bool(await write(log, batches, shape))
-                assert load(log).state == live, f"compacted as {shape}"
+                assert is_replay(load(log).state, live), f"compacted as {shape}"
                 again = await store.acquire(partition, SETTINGS)
-                assert load(again).state == live, f"compacted as {shape}, then opened again"
+                assert is_replay(load(again).state, live), f"{shape}, then opened again"
         return fruitful
 
     assert asyncio.run(scenario()) > len(batches) / 2
@@ -108,8 +127,8 @@ def test_kafka_19862_compacted_while_it_is_being_read(name):
                     now_ms = TIMESTAMP + 2 * DAY_MS
                     list(memory_compaction.compact(partition, SETTINGS, now_ms, UNLIMITED_BUDGET))
 
-                assert load(Interrupted(log, place, compact_now)).state == live
-                assert load(log).state == live
+                assert is_replay(load(Interrupted(log, place, compact_now)).state, live)
+                assert is_replay(load(log).state, live)
 
     asyncio.run(scenario())
 
@@ -134,10 +153,36 @@ def test_kafka_19862_on_disk_with_the_loader_in_its_own_thread(name, tmp_path):
                 await asyncio.to_thread(compact_now)
                 await write(log, [], (Pass(0), Pass(1)))
                 reader = Interrupted(log, place, compact_now)
-                assert (await asyncio.to_thread(load, reader)).state == live
-                assert load(log).state == live
+                assert is_replay((await asyncio.to_thread(load, reader)).state, live)
+                assert is_replay(load(log).state, live)
 
     asyncio.run(scenario())
+
+
+@NAMES
+def test_without_compaction_nothing_is_missing(name):
+    live, batches = SCENARIOS[name]
+    assert asyncio.run(load_whole(batches)) == live
+
+
+def test_only_a_simple_group_without_offsets_may_be_missing():
+    """And it is, once its commits are gone."""
+    live, batches = SCENARIOS["last offsets are deleted"]
+    assert live.groups.keys() == {"members", "simple", "back"}
+    assert live.offsets.keys() == {"back"}
+
+    async def scenario():
+        async with memory_logs() as logs:
+            log = await logs(0)
+            await write(log, batches, (Pass(len(batches)),))
+            return load(log).state
+
+    assert asyncio.run(scenario()).groups.keys() == {"members", "back"}
+    without = {name: group for name, group in live.groups.items() if name != "simple"}
+    assert is_replay(with_groups(live, without), live)
+    for wrong in ({}, {"back": Group()}, without | {"simple": without["members"]}):
+        assert not is_replay(with_groups(live, wrong), live)
+    assert not is_replay(State(live.groups), live)
 
 
 def test_the_scenarios_are_worth_it():

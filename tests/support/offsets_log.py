@@ -89,14 +89,31 @@ def groups_come_and_go(coordinator: Coordinator) -> None:
     members.leave(leader, follower)
     members.commit(3)
     simple.commit(11)
-    topic = OffsetDeleteRequestTopic("t1", (OffsetDeleteRequestPartition(0),))
-    coordinator.send(OffsetDeleteRequest("simple", (topic,)))
+    delete_offset(simple)
     simple.delete()
     members.delete()
     simple.commit(12)
     members.commit(5)
     simple.stable("c")
     simple.commit(4, simple.member_id_of("c"), simple.live.generation_id)
+
+
+def delete_offset(group: Clients) -> None:
+    topic = OffsetDeleteRequestTopic("t1", (OffsetDeleteRequestPartition(0),))
+    group.coordinator.send(OffsetDeleteRequest(group.group_id, (topic,)))
+
+
+def last_offsets_are_deleted(coordinator: Coordinator) -> None:
+    """Groups without members lose all they have; some come back, one was never more than that."""
+    members, simple = Clients(coordinator, "members"), Clients(coordinator, "simple")
+    back = Clients(coordinator, "back")
+    members.leave(*members.stable("a"))
+    for offset in (1, 2):
+        for group in (members, simple, back):
+            group.commit(offset)
+    for group in (members, simple, back):
+        delete_offset(group)
+    back.commit(3)
 
 
 def members_stall_and_offsets_expire(coordinator: Coordinator) -> None:
@@ -120,6 +137,7 @@ def members_stall_and_offsets_expire(coordinator: Coordinator) -> None:
 
 LIVES: dict[str, Callable[[Coordinator], None]] = {
     "groups come and go": groups_come_and_go,
+    "last offsets are deleted": last_offsets_are_deleted,
     "members stall and offsets expire": members_stall_and_offsets_expire,
 }
 

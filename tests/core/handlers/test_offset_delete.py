@@ -11,7 +11,7 @@ from drumbeat.protocol.apis.offset_delete import (
 )
 from drumbeat.protocol.errors import ErrorCode
 from support.coordinator import START_MS, Call, Coordinator, Topics
-from support.groups import Clients
+from support.groups import Clients, list_groups
 
 NONE, UNKNOWN = ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -43,6 +43,17 @@ def test_only_what_is_stored_gets_a_tombstone():
         ("t2", 0, NONE),
     ]
     assert coordinator.batches[-1] == (OffsetCommitTombstone("g", "t1", 0),)
+
+
+def test_a_simple_group_without_offsets_is_still_listed():
+    """As by Apache Kafka 4.3.1, also after a restart, as long as the log is not compacted."""
+    coordinator = Coordinator()
+    Clients(coordinator).commit(5)
+    delete(coordinator, ("t1", 0))
+    listed = [(group.group_id, group.group_state) for group in list_groups(coordinator)]
+    assert listed == [("g", "Empty")]
+    coordinator.restart()
+    assert list_groups(coordinator)
 
 
 def test_a_topic_that_does_not_exist_is_named_even_without_partitions():
