@@ -162,6 +162,10 @@ SWAPS = {
         {".log": (0, 10, 20), ".log.swap": (10,), ".log.cleaned": (0,)},
         [(".log", 0), (".log", 10), (".log", 20)],
     ),
+    "a stray of another compaction": (
+        {".log": (0, 10, 20), ".log.swap": (0,), ".log.cleaned": (10,)},
+        [(".log.swap", 0), (".log", 10), (".log", 20)],
+    ),
     "all sources are there": (
         {".log": (0, 10, 20), ".log.swap": (0, 10)},
         [(".log.swap", 0), (".log.swap", 10), (".log", 20)],

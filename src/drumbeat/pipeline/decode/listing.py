@@ -87,16 +87,24 @@ class _Files(NamedTuple):
 
 
 def _files(directory: str) -> _Files:
-    live, swapped, is_committed = [], [], True
+    live, swapped, cleaned = [], [], []
     with os.scandir(directory) as entries:
         for entry in entries:
             if (base_offset := parse_segment_name(entry.name)) is not None:
                 live.append(_Found(entry.path, base_offset, None, entry.inode()))
             elif (base_offset := parse_swap_name(entry.name)) is not None:
                 swapped.append(_Found(entry.path, base_offset, None, entry.inode()))
-            elif entry.name.endswith(CLEANED_SUFFIX):
-                is_committed = False  # step 2 of `log/swap.py` is not over
-    return _Files(_in_order(live), _in_order(swapped) if is_committed else [])
+            elif (base_offset := parse_segment_name(_uncleaned(entry.name))) is not None:
+                cleaned.append(base_offset)
+    # As `log/swap.py` has it: the highest is renamed first, so of a swap that does not count yet a
+    # .cleaned file is left below; one above is of another compaction.
+    counts = not cleaned or all(file.base_offset < min(cleaned) for file in swapped)
+    return _Files(_in_order(live), _in_order(swapped) if counts else [])
+
+
+def _uncleaned(name: str) -> str:
+    """The name that a .cleaned file is to have; of any other, none that a segment has."""
+    return name.removesuffix(CLEANED_SUFFIX) if name.endswith(CLEANED_SUFFIX) else ""
 
 
 def _in_order(files: Iterable[_Found]) -> list[_Found]:
