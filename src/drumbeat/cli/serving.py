@@ -111,11 +111,13 @@ async def _serve(loaded: LoadedConfig, *, memory: bool) -> None:
         text = _unusable(loaded.config.log_dir, problem) if is_about_file else str(problem)
         _fail(EXIT_START, text)
     log.info("stopped")
+    # The loop would leave the default behind, and an impatient second signal would then turn an
+    # orderly end into a killed process; also one that comes just now.
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
     for number in STOP_SIGNALS:
-        # The loop would leave the default behind, and an impatient second signal would then turn
-        # an orderly end into a killed process.
         loop.remove_signal_handler(number)
         signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
 
 
 async def _open_storage(config: BrokerConfig, *, memory: bool) -> "Storage":
