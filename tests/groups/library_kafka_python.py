@@ -1,9 +1,9 @@
 """Members made of kafka-python."""
 
-import time
 import warnings
 
 from groups.members import LONG_POLL_S, Delivery, LibraryMember, Partition
+from support.kafka_python_joins import JoinReminder
 
 with warnings.catch_warnings():
     # kafka-python reads its message schemas with a call that Python 3.11 deprecates.
@@ -15,7 +15,6 @@ with warnings.catch_warnings():
     from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
     from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 
-JOIN_PATIENCE_S = 1.5
 ASSIGNORS = {
     "range": RangePartitionAssignor,
     "roundrobin": RoundRobinPartitionAssignor,
@@ -29,7 +28,6 @@ class KafkaPythonMember(LibraryMember):
 
     def _open(self) -> None:
         options = self.options
-        self._joined_at_s = time.monotonic()
         self._consumer = KafkaConsumer(
             bootstrap_servers=self.servers,
             group_id=self.group_id,
@@ -45,6 +43,7 @@ class KafkaPythonMember(LibraryMember):
             max_poll_records=options.max_poll_records,
             fetch_max_wait_ms=100,
         )
+        self._joins = JoinReminder(self._consumer)
 
     def _subscribe(self, topics: tuple[str, ...], pattern: str | None) -> None:
         listener = _Listener(self)
@@ -54,7 +53,7 @@ class KafkaPythonMember(LibraryMember):
             self._consumer.subscribe(pattern=pattern, listener=listener)
 
     def _poll(self) -> None:
-        self._nudge()
+        self._joins.remind()
         try:
             polled = self._consumer.poll(timeout_ms=int(LONG_POLL_S * 1000))
         except kafka.errors.KafkaConnectionError:
@@ -62,15 +61,6 @@ class KafkaPythonMember(LibraryMember):
         self.deliver(
             [Delivery(r.topic, r.partition, r.offset) for rs in polled.values() for r in rs]
         )
-
-    def _nudge(self) -> None:
-        """It forgets an answer to JoinGroup that comes between two polls, until it is asked."""
-        coordinator = self._consumer._coordinator
-        if not coordinator.rejoining:
-            self._joined_at_s = time.monotonic()
-        elif time.monotonic() - self._joined_at_s > JOIN_PATIENCE_S:
-            coordinator.request_rejoin()
-            self._joined_at_s = time.monotonic()
 
     def _assigned(self) -> frozenset[Partition]:
         return frozenset((p.topic, p.partition) for p in self._consumer.assignment())

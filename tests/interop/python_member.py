@@ -8,7 +8,12 @@ import signal
 import sys
 import threading
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parent.parent))  # tests/, of which this is run alone
+
+from support.kafka_python_joins import JoinReminder
 
 HEARTBEAT_INTERVAL_MS = 300
 POLL_S = 0.1
@@ -110,7 +115,9 @@ def run_kafka_python(options: Options, stopping: threading.Event) -> None:
         enable_auto_commit=False,
     )
     consumer.subscribe([options.topic], listener=Listener())
+    joins = JoinReminder(consumer)
     while not stopping.is_set():
+        joins.remind()
         polled = consumer.poll(timeout_ms=int(POLL_S * 1000))
         read = {
             (partition.topic, partition.partition): [record.offset for record in records]
