@@ -96,7 +96,7 @@ class Stage(Scene):
         """The next row is a summary, which must say what was observed here."""
         number = self._left.pop(0)
         told = {key.lstrip("_"): value for key, value in answers()[number]["response"].items()}
-        assert observed == told, f"row {number}"
+        assert observed == told, f"row {number} tells {told}, observed was {observed}"
 
     def check(self, index: int, client_id: str | None = None, **changes: Any) -> WireCall:
         return super().check(index, client_id or _client_id(answers()[index]), **changes)
