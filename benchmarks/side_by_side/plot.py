@@ -10,12 +10,16 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from benchmarks.side_by_side.brokers import DRUMBEAT, KAFKA
+from benchmarks.side_by_side.brokers import DRUMBEAT, INTERPRETED, KAFKA, KAFKA_SYNCED
 from benchmarks.side_by_side.goals import GOALS, Goal
 from benchmarks.side_by_side.results import Key, Results
 
-COLOURS = {DRUMBEAT: "#c8553d", KAFKA: "#588b8b"}
-OTHER_COLOUR = "#9aa5b1"
+COLOURS = {
+    DRUMBEAT: "#c8553d",
+    KAFKA: "#588b8b",
+    INTERPRETED: "#e7b3a6",
+    KAFKA_SYNCED: "#b3cccc",
+}
 INK = "#333333"
 PLAIN = FuncFormatter(lambda value, _place: f"{value:,.10g}")
 # Title, unit, and the questions that belong to it: the number in each is the size.
@@ -89,7 +93,7 @@ def _plot_growth(axes: Axes, results: Results, unit: str, pattern: str) -> None:
             [spread.median - spread.low for _, spread in points],
             [spread.high - spread.median for _, spread in points],
         )
-        colour = COLOURS.get(system, OTHER_COLOUR)
+        colour = COLOURS[system]
         axes.errorbar(
             [size for size, _ in points],
             values,
