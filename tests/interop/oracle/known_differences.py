@@ -170,6 +170,8 @@ UNREACHED: Mapping[str, str] = {
     "JoinGroup listing a protocol twice": _LEAVES_A_HANG,
     "JoinGroup whose subscription announces more than it holds, or null topics": _LEAVES_A_HANG,
     "AlterConfigs naming a resource twice": _LEAVES_A_HANG,
+    "CreateTopics of nothing but `__cluster_metadata`, timeout 0 or less": _UNSENT,
+    "DescribeConfigs, synonyms of `node.id`": _UNSENT,
     "Produce with null in place of records": _LEAVES_A_HANG,
     "JoinGroup with strings or metadata that no record can hold": _OTHER_SETTINGS,
     "rebalance timeout 0 with only absent static members": _OTHER_SETTINGS,
