@@ -19,6 +19,7 @@ from drumbeat.log.port import TopicPartition
 from drumbeat.log.store import LocalStore
 from log.helpers import SETTINGS, FaultyDisk, contents, write
 
+NOT_OPEN = 1_000_000  # a descriptor
 FIRST, SECOND = TopicPartition("orders", 0), TopicPartition("orders", 1)
 
 
@@ -46,7 +47,7 @@ def opened() -> KernelSync:
 
 async def synced(kernel: KernelSync, fd: int) -> OSError | None:
     told = asyncio.get_running_loop().create_future()
-    assert kernel.submit(fd, told.set_result)
+    assert kernel.submit([(fd, told.set_result)]) == 1
     return await told
 
 
@@ -77,15 +78,30 @@ def test_many_syncs_at_a_time_and_no_more_than_the_kernel_was_told_of(run, tmp_p
             for number in range(kernel_sync._REQUESTS_MAX + 1)
         ]
         told = [asyncio.get_running_loop().create_future() for _ in descriptors]
-        taken = [
-            kernel.submit(fd, done.set_result) for fd, done in zip(descriptors, told, strict=True)
-        ]
-        assert taken == [True] * kernel_sync._REQUESTS_MAX + [False]
+        requests = [(fd, done.set_result) for fd, done in zip(descriptors, told, strict=True)]
+        assert kernel.submit(requests[:10]) == 10
+        assert kernel.submit(requests[10:]) == kernel_sync._REQUESTS_MAX - 10
+        assert kernel.submit(requests[-1:]) == 0
         assert not any(await asyncio.gather(*told[:-1]))
         assert await synced(kernel, descriptors[-1]) is None
         kernel.close()
         for fd in descriptors:
             os.close(fd)
+
+    run(scenario())
+
+
+def test_what_the_kernel_takes_of_several_is_told_and_the_rest_is_not(run, file):
+    async def scenario():
+        kernel = opened()
+        told = [asyncio.get_running_loop().create_future() for _ in range(3)]
+        descriptors = (file, NOT_OPEN, file)
+        requests = [(fd, done.set_result) for fd, done in zip(descriptors, told, strict=True)]
+        assert kernel.submit(requests) == 1
+        assert await told[0] is None
+        assert await synced(kernel, file) is None
+        assert not any(done.done() for done in told[1:])
+        kernel.close()
 
     run(scenario())
 
@@ -134,7 +150,7 @@ def test_what_cannot_be_synced_is_refused_at_once(run, path):
         fd = os.open(path or "/dev/null", os.O_RDWR)
         if path is None:
             os.close(fd)
-        assert not kernel.submit(fd, pytest.fail)
+        assert kernel.submit([(fd, pytest.fail)]) == 0
         if path is not None:
             os.close(fd)
         kernel.close()
@@ -183,17 +199,18 @@ class FailingKernel:
     def __init__(self, loop):
         self.loop = loop
 
-    def submit(self, fd, done):
-        self.loop.call_soon(done, OSError(errno.EIO, "no disk"))
-        return True
+    def submit(self, requests):
+        for _, done in requests:
+            self.loop.call_soon(done, OSError(errno.EIO, "no disk"))
+        return len(requests)
 
     def close(self):
         pass
 
 
 class RefusingKernel(FailingKernel):
-    def submit(self, fd, done):
-        return False
+    def submit(self, requests):
+        return 0
 
 
 def test_a_failed_sync_ends_the_round_and_not_the_store(run, tmp_path):

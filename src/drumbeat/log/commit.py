@@ -16,6 +16,7 @@ from drumbeat.log.files import (
     write_file,
 )
 from drumbeat.log.growing import GrowingSegment, StagedWrite
+from drumbeat.log.room import give_back_room, make_room
 from drumbeat.log.writing import write_all
 
 # Above this, writing twice costs more than a sync of its own that the kernel does: with commits of
@@ -88,12 +89,18 @@ class Commit:
 
     def try_write(self) -> OSError | None:
         """Write a small or medium one to the page cache; another makes it durable."""
-        segment, position, buffers, _, _ = self.writes[0]
         try:
-            write_all(self._disk, descriptor(segment), buffers, position)
+            self._write(self.writes[0])
         except OSError as error:
             return error
         return None
+
+    def _write(self, write: StagedWrite) -> None:
+        segment, position, buffers, growth, _ = write
+        fd, end = descriptor(segment), growth.extent.size
+        if end - position > SMALL_BYTES_MAX:
+            make_room(segment, fd, position, end)
+        write_all(self._disk, fd, buffers, position)
 
     def undo(self, error: OSError) -> CommitFailure:
         """It could not be written: take back what was."""
@@ -120,12 +127,13 @@ class Commit:
             if segment.fd is None:
                 self._create(segment)
             if write.buffers:
-                write_all(self._disk, descriptor(segment), write.buffers, write.position)
+                self._write(write)
             if write.buffers or write.is_closed:
                 # A closed one even if nothing came: earlier commits may be in the journal only,
                 # and that is not replayed into a segment that has a successor.
                 sync_file(self._disk, descriptor(segment))
             if write.is_closed:
+                give_back_room(self._disk, segment)
                 write_indexes(self._disk, segment)
 
     def _create(self, segment: GrowingSegment) -> None:

@@ -41,6 +41,7 @@ class GrowingSegment(Segment):
         self.time_index.hold()
         self.is_closed = False
         self.size = 0
+        self.room_end = 0  # up to here the file has blocks; see `log.room`
         self._index_interval_bytes = settings.index_interval_bytes
         self._index_bytes_max = settings.segment_index_bytes
         self._is_index_full = False

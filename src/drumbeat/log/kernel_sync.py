@@ -11,10 +11,11 @@ import asyncio
 import errno
 import os
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 Done = Callable[[OSError | None], None]
+SyncRequest = tuple[int, Done]  # a descriptor, and whom to tell
 
 _FDSYNC: Final = 3  # IOCB_CMD_FDSYNC: what fdatasync does
 _HAS_EVENTFD: Final = 1  # IOCB_FLAG_RESFD
@@ -53,16 +54,19 @@ class KernelSync:
         self._under_way: dict[int, Done] = {}
         loop.add_reader(self._eventfd, self._on_event)
 
-    def submit(self, fd: int, done: Done) -> bool:
-        """Sync and call `done`; False if the kernel refuses, and then it is not called."""
-        self._number = number = self._number + 1
-        under_way = self._under_way
-        if len(under_way) >= _REQUESTS_MAX:
-            return False
-        if not self._calls.submit(self._context, number, fd, self._eventfd):
-            return False
-        under_way[number] = done
-        return True
+    def submit(self, requests: Sequence[SyncRequest]) -> int:
+        """Sync each and call its `done`; returns how many the kernel takes, from the first on.
+
+        Of the others it is not called.
+        """
+        under_way, first = self._under_way, self._number + 1
+        requests = requests[: _REQUESTS_MAX - len(under_way)]
+        self._calls.fill(first, requests, self._eventfd)
+        taken = self._calls.submit(self._context, len(requests)) if requests else 0
+        for number, (_, done) in enumerate(requests[:taken], first):
+            under_way[number] = done
+        self._number += taken
+        return taken
 
     def close(self) -> None:
         """Nothing is under way any more; if something were, the kernel would wait for it."""
@@ -99,8 +103,10 @@ class _Calls:
         self._ctypes = ctypes
         self._libc = ctypes.PyDLL(None, use_errno=True)
         self._numbers = numbers
-        self._iocb = ctypes.create_string_buffer(_IOCB.size)
-        self._iocbs = ctypes.c_void_p(ctypes.addressof(self._iocb))
+        self._iocbs = ctypes.create_string_buffer(_IOCB.size * _REQUESTS_MAX)
+        first = ctypes.addressof(self._iocbs)
+        places = (first + _IOCB.size * number for number in range(_REQUESTS_MAX))
+        self._pointers = (ctypes.c_void_p * _REQUESTS_MAX)(*places)
         self._events = ctypes.create_string_buffer(_EVENT.size * _REQUESTS_MAX)
         self._no_time = ctypes.create_string_buffer(_TIMESPEC.size)
         long, pointer = ctypes.c_long, ctypes.c_void_p
@@ -125,11 +131,19 @@ class _Calls:
         destroy = self._function(self._ctypes.c_long, self._ctypes.c_void_p)
         destroy(self._numbers.destroy, context)
 
-    def submit(self, context: int, number: int, fd: int, eventfd: int) -> bool:
-        request = (number, 0, 0, _FDSYNC, 0, fd, 0, 0, 0, 0, _HAS_EVENTFD, eventfd)
-        _IOCB.pack_into(self._iocb, 0, *request)
-        submitted = self._submit(self._numbers.submit, context, 1, self._ctypes.byref(self._iocbs))
-        return bool(submitted == 1)
+    def fill(self, first: int, requests: Sequence[SyncRequest], eventfd: int) -> None:
+        """Write down the requests, numbered from `first` on."""
+        pack, iocbs, position = _IOCB.pack_into, self._iocbs, 0
+        for number, (fd, _) in enumerate(requests, first):
+            # fmt: off
+            pack(iocbs, position, number, 0, 0, _FDSYNC, 0, fd, 0, 0, 0, 0, _HAS_EVENTFD, eventfd)
+            # fmt: on
+            position += _IOCB.size
+
+    def submit(self, context: int, count: int) -> int:
+        """Hand over the first `count` of them; returns how many the kernel took."""
+        taken = self._submit(self._numbers.submit, context, count, self._pointers)
+        return max(int(taken), 0)
 
     def results(self, context: int) -> list[tuple[int, int]] | None:
         """Of the requests that are done: the number, and 0 or what went wrong as an errno."""

@@ -25,6 +25,7 @@ from drumbeat.log.locks import is_directory_of
 from drumbeat.log.opening import OpenedPartition
 from drumbeat.log.port import Cleanable, CompactionBudget, CompactionResult
 from drumbeat.log.retention import expired_segments
+from drumbeat.log.room import give_back_room
 from drumbeat.log.segment import Segment
 from drumbeat.log.upkeep import drained, sync_all
 from drumbeat.log.workers import Workers
@@ -186,7 +187,9 @@ class LocalUpkeep:
 
     def _leave_in_order(self) -> None:
         """In a worker thread: what saves the next owner a scan, and where the log ended."""
-        write_indexes(self._disk, self._segments.end())
+        segment = self._segments.end()
+        give_back_room(self._disk, segment)
+        write_indexes(self._disk, segment)
         topic_partition, end_offset = self._log.topic_partition, self._segments.synced_offset
         if read_recovery_point(self._directory, topic_partition) != end_offset:
             write_recovery_point(self._disk, self._directory, topic_partition, end_offset)

@@ -22,7 +22,7 @@ from drumbeat.log.commit import Commit, CommitFailure, descriptor
 from drumbeat.log.files import SyncError
 from drumbeat.log.journal import Journal
 from drumbeat.log.journal_format import Entry
-from drumbeat.log.kernel_sync import KernelSync, open_kernel_sync
+from drumbeat.log.kernel_sync import KernelSync, SyncRequest, open_kernel_sync
 from drumbeat.log.sync_thread import SyncThread
 from drumbeat.log.workers import Workers
 
@@ -70,39 +70,49 @@ class CommitRounds:
             self._start()
             return
         gathered, self._gathered = self._gathered, []
+        alone: list[Commit] = []
         for log in gathered:
             if log.has_grown_little:
                 self._gathered.append(log)  # until the round ends
             elif (commit := log.begin_commit()) is not None:
-                self._start_alone(commit)
+                alone.append(commit)
+        if alone:
+            self._start_alone(alone)
 
     def _start(self) -> None:
         gathered, self._gathered = self._gathered, []
-        commits: list[Commit] = []
+        together: list[Commit] = []
+        alone: list[Commit] = []
         for log in gathered:
             commit = log.begin_commit()
             if commit is None:
                 continue
             if self._journal is not None and commit.is_small:
-                commits.append(commit)
+                together.append(commit)
             else:
-                self._start_alone(commit)
-        if commits:
+                alone.append(commit)
+        if alone:
+            self._start_alone(alone)
+        if together:
             self._is_running = True
-            self._start_round(commits)
+            self._start_round(together)
 
-    def _start_alone(self, commit: Commit) -> None:
+    def _start_alone(self, commits: Sequence[Commit]) -> None:
+        """Write them and leave each one's sync to the kernel; a worker does both for the others."""
         loop = asyncio.get_running_loop()
-        if not (commit.is_medium and self._try_alone(commit, loop)):
+        kernel = self._kernel_on(loop)
+        written: list[Commit] = []
+        for commit in commits:
+            if kernel is not None and commit.is_medium and commit.try_write() is None:
+                written.append(commit)
+            else:
+                self.workers.executor.submit(self._run_alone, commit, loop)
+        taken = kernel.submit([self._sync_request(one) for one in written]) if kernel else 0
+        for commit in written[taken:]:
             self.workers.executor.submit(self._run_alone, commit, loop)
 
-    def _try_alone(self, commit: Commit, loop: asyncio.AbstractEventLoop) -> bool:
-        """Write it and leave the sync to the kernel; False if a worker has to do both."""
-        kernel = self._kernel_on(loop)
-        if kernel is None or commit.try_write() is not None:
-            return False
-        segment = commit.writes[0].segment
-        return kernel.submit(descriptor(segment), partial(self._synced_alone, commit))
+    def _sync_request(self, commit: Commit) -> SyncRequest:
+        return descriptor(commit.writes[0].segment), partial(self._synced_alone, commit)
 
     def _start_round(self, commits: Sequence[Commit]) -> None:
         problems = [commit.try_write() for commit in commits]
@@ -124,7 +134,7 @@ class CommitRounds:
         """The ordinary round: everything is written, and has to be synced."""
         kernel = self._kernel_on(loop)
         done = partial(self._synced, journal, commits)
-        if kernel is None or not kernel.submit(journal.descriptor, done):
+        if kernel is None or not kernel.submit([(journal.descriptor, done)]):
             self._sync_thread.submit(partial(self._sync_round, journal, commits, loop))
 
     def _kernel_on(self, loop: asyncio.AbstractEventLoop) -> KernelSync | None:
