@@ -1,15 +1,18 @@
 """Nodes side by side in one process, and nodes that cannot start."""
 
+import gc
 import socket
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from drumbeat.runtime.identity import IdentityError
+from drumbeat.server.connection import Connection
 from drumbeat.server.listener import ListenError
 from drumbeat.testing import Cluster
 from support.data_topics import batch, create_topic, fetch_from, produce_to, values_in
 from support.hostile import assert_served
+from support.waiting import wait_until
 from support.wire import Wire
 
 ROUNDS, VALUE_BYTES = 30, 200_000
@@ -29,6 +32,24 @@ def write_and_check(cluster: Cluster, letter: int) -> None:
         for offset in range(ROUNDS):
             assert produce_to(wire, topic, batch(value)).base_offset == offset
             assert values_in(fetch_from(wire, topic, offset).records) == [value]
+
+
+def test_connections_that_ended_need_no_collector(loop, start):
+    cluster = start()
+    gc.collect()
+    gc.disable()
+    try:
+        before = connections_in_memory()
+        for _ in range(20):
+            with Wire(cluster.bootstrap_servers) as wire:
+                assert_served(wire)
+        wait_until(lambda: connections_in_memory() <= before, 10, "all of them are freed")
+    finally:
+        gc.enable()
+
+
+def connections_in_memory() -> int:
+    return sum(type(one) is Connection for one in gc.get_objects())
 
 
 def test_an_address_in_use_is_named_and_nothing_is_left_locked(tmp_path):

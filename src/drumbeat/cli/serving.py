@@ -31,7 +31,7 @@ _ADVICE = {  # for a file or folder in the data directory
     errno.EACCES: "let this user write it and to its folder",
     errno.EPERM: "let this user write it and to its folder",
 }
-GC_ALLOCATIONS = 50_000  # so many more objects than were freed make the collector look
+GC_ALLOCATIONS = 200_000  # so many more objects than were freed make the collector look
 
 
 class StartError(Exception):

@@ -106,6 +106,8 @@ class Connection(asyncio.BufferedProtocol):
         self._answers.abandon()
         if self._sender is not None:
             self._sender.clear()
+        # They hold this connection in turn: only the collector could free them together.
+        self._sender = self._transport = None
         self._listener.forget(self)
 
     # -- requests --------------------------------------------------------------------------------
