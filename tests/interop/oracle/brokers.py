@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from drumbeat.protocol.api import Api
 from drumbeat.protocol.apis import (
@@ -40,6 +40,7 @@ from drumbeat.runtime.coordinator.group_coordinator import GroupCoordinator
 from drumbeat.runtime.coordinator.shard import Environment, Shard
 from drumbeat.runtime.entropy import new_member_uuid
 from drumbeat.runtime.partition import Partition
+from drumbeat.runtime.requests import Request
 from drumbeat.server.node import Node, file_storage
 from interop.kafka_jars import start_kafka
 from interop.oracle.connection import Call, Client
@@ -63,7 +64,7 @@ HOUSEKEEPER = "housekeeper"  # the client id of requests that are no part of a s
 BARRIER_TOPIC = "barrier"
 FIRST_CHANGE = 1_000_000
 TOPIC_RESOURCE = 2
-DRAW_TIMEOUT_S = 5.0
+ARRIVAL_TIMEOUT_S = 5.0
 POLL_S = 0.002
 
 
@@ -182,7 +183,8 @@ class Drumbeat:
         return await self._ids.join(client, client_id, version, body, uuid)
 
     def _new_shard(self, index: int, partition: Partition, environment: Environment) -> Shard:
-        return Shard(index, partition, environment._replace(new_id=self._ids.draw))
+        environment = environment._replace(new_id=self._ids.draw)
+        return ObservedShard(index, partition, environment, self._ids)
 
 
 class ReplayedIds:
@@ -195,27 +197,46 @@ class ReplayedIds:
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
         self._uuid: str | None = None
-        self._drawn: asyncio.Future[None] | None = None
+        self._arrived: asyncio.Future[None] | None = None
 
     async def join(
         self, client: Client, client_id: str, version: int, body: JoinGroupRequest, uuid: str | None
     ) -> Call:
         async with self._lock:
             self._uuid = uuid
-            self._drawn = asyncio.get_running_loop().create_future()
+            self._arrived = asyncio.get_running_loop().create_future()
             call = await client.begin(client_id, JOIN_GROUP, version, body)
-            # A request that is refused early draws nothing.
+            # A request that is refused early comes to no shard.
             await asyncio.wait(
-                [self._drawn, call.result],
-                timeout=DRAW_TIMEOUT_S,
+                [self._arrived, call.result],
+                timeout=ARRIVAL_TIMEOUT_S,
                 return_when=asyncio.FIRST_COMPLETED,
             )
             return call
 
     def draw(self) -> str:
-        if self._drawn is not None and not self._drawn.done():
-            self._drawn.set_result(None)
         return self._uuid or new_member_uuid()
+
+    def note_arrival(self) -> None:
+        """The JoinGroup has had its turn; whether it is answered yet or not."""
+        if self._arrived is not None and not self._arrived.done():
+            self._arrived.set_result(None)
+
+
+class ObservedShard(Shard):
+    """Tells when a JoinGroup has had its turn: it may be parked, and then nobody else does."""
+
+    def __init__(
+        self, index: int, partition: Partition, environment: Environment, ids: ReplayedIds
+    ) -> None:
+        super().__init__(index, partition, environment)
+        self._ids = ids
+
+    def submit(self, request: Request, body: Any) -> Any:
+        answer = super().submit(request, body)
+        if request.api_key == JOIN_GROUP.key:
+            self._ids.note_arrival()
+        return answer
 
 
 async def _with_client(port: int, use: Callable[[Client], Awaitable[T]]) -> T:

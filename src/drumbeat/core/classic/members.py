@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from drumbeat.core.deadline_keys import DeadlineKey, DeadlineKind
 from drumbeat.core.records import MemberMetadata
 from drumbeat.protocol.apis.join_group import JoinGroupRequestProtocol
 from drumbeat.protocol.java_hash import java_hash
+
+_new: Final = tuple.__new__  # constructors take longer
+_SESSION: Final = DeadlineKind.SESSION
 
 
 class ParkedRequest(NamedTuple):
@@ -33,11 +36,14 @@ class JoinedMember(NamedTuple):
 
     def metadata(self, protocol_name: str | None) -> bytes:
         """What the member said under the chosen protocol, which every member knows."""
-        return next(metadata for name, metadata in self.protocols if name == protocol_name)
+        for name, metadata in self.protocols:
+            if name == protocol_name:
+                return metadata
+        raise KeyError(protocol_name)
 
 
 def session_key(group_id: str, member_id: str) -> DeadlineKey:
-    return DeadlineKey(DeadlineKind.SESSION, group_id, member_id)
+    return _new(DeadlineKey, (_SESSION, group_id, member_id))
 
 
 def restored_member(group_id: str, metadata: MemberMetadata, protocol_name: str) -> JoinedMember:

@@ -70,11 +70,14 @@ def _can_be_stored(context: Context, request: JoinGroupRequest) -> bool:
     An id that is made here begins with what the client calls itself, or its instance.
     """
     member_id = request.member_id or new_member_id(context, request)
-    texts = [request.group_id, request.protocol_type, member_id]
-    texts.extend(protocol.name for protocol in request.protocols)
-    sizes = (len(protocol.metadata) for protocol in request.protocols)
+    for text in (request.group_id, request.protocol_type, member_id):
+        if not is_writable(text):
+            return False
     bytes_max = context.config.offsets_batch_bytes_max
-    return all(map(is_writable, texts)) and all(size <= bytes_max for size in sizes)
+    for name, metadata in request.protocols:
+        if not is_writable(name) or len(metadata) > bytes_max:
+            return False
+    return True
 
 
 def _open(draft: Draft, view: View, context: Context, group_id: str) -> ClassicGroupView:
@@ -138,9 +141,10 @@ def _supports_protocols(group: ClassicGroupView, request: JoinGroupRequest) -> b
         return False  # a name listed twice: Kafka never answers this
     if group.state is GroupState.EMPTY:
         return bool(request.protocol_type and names)
-    return request.protocol_type == group.protocol_type and any(
-        group.protocol_support.get(name, 0) == len(group.members) for name in names
-    )
+    if request.protocol_type != group.protocol_type:
+        return False
+    support, everybody = group.protocol_support, len(group.members)
+    return any(support.get(name, 0) == everybody for name in names)
 
 
 def _join(

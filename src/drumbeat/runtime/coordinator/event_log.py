@@ -18,7 +18,9 @@ from drumbeat.runtime.tasks import Tasks
 
 log = logging.getLogger(__name__)
 
-GATHER_S = 0.2  # by then most rebalances are over, and need the processor no more
+# A rebalance needs the processor while it lasts, so its events are written when no more come.
+GATHER_S = 0.2
+GATHER_TIMES_MAX = 5
 EVENTS_PER_BATCH = 200  # others get their turn after each batch
 EVENTS_MAX = 100_000
 
@@ -43,10 +45,18 @@ class EventLog:
 
     async def _write_soon(self) -> None:
         try:
-            await asyncio.sleep(GATHER_S)
+            await self._gather()
             await self.flush()
         finally:
             self._is_writing = False
+
+    async def _gather(self) -> None:
+        """Returns when no event has come for a while, or many have gathered, or it takes long."""
+        for _ in range(GATHER_TIMES_MAX):
+            count = len(self._events)
+            await asyncio.sleep(GATHER_S)
+            if len(self._events) == count or count >= EVENTS_MAX // 2:
+                return
 
     async def flush(self) -> None:
         """Write what has gathered."""

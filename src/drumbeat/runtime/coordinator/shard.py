@@ -140,7 +140,8 @@ class Shard:
         """The response, or a Deferred if it has to wait for others or for the disk."""
         self._request_id = self._submitting = request_id = self._request_id + 1
         self._response, self._is_on_its_way = None, False
-        context = self._context(request, request_id)
+        is_new_member = request.api_key == _JOIN_GROUP and not body.member_id
+        context = self._context(request, request_id, is_new_member)
         self._carry_out(context, decide(self._view, context, body))
         self._submitting = 0
         if self._response is not None:
@@ -170,11 +171,13 @@ class Shard:
             self._carry_out(context, outcome)
             yield sum(type(fact) is OffsetCommitTombstone for fact in outcome.records)
 
-    def _context(self, request: Request | None = None, request_id: int = 0) -> Context:
+    def _context(
+        self, request: Request | None = None, request_id: int = 0, is_new_member: bool = False
+    ) -> Context:
         now_ms = self._steady_ms()
         if request is None:
             return Context(now_ms, self._config, self._topics)
-        new_id = self._environment.new_id() if request.api_key == _JOIN_GROUP else ""
+        new_id = self._environment.new_id() if is_new_member else ""
         # fmt: off
         return Context(
             now_ms, self._config, self._topics, request_id,
