@@ -1,9 +1,9 @@
 """The resources that have configs: topics and this broker. Shared by the three configs APIs."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from drumbeat.protocol.errors import ErrorCode
 from drumbeat.runtime.broker import Broker
@@ -55,11 +55,33 @@ class Resource(NamedTuple):
     name: str
 
 
-def named_twice(resources: Iterable[Resource]) -> set[Resource]:
-    return {resource for resource, times in Counter(resources).items() if times > 1}
+class NamesResource(Protocol):
+    """One resource of a request that alters configs."""
+
+    @property
+    def resource_type(self) -> int: ...
+    @property
+    def resource_name(self) -> str: ...
 
 
-NAMED_TWICE = Refusal(ErrorCode.INVALID_REQUEST, "each resource is to be named once")
+Asked = TypeVar("Asked", bound=NamesResource)
+
+# The fields of both APIs' answers for a resource: error code and message, its type and its name.
+Answer: TypeAlias = tuple[ErrorCode, str | None, int, str]
+_NAMED_TWICE = Refusal(ErrorCode.INVALID_REQUEST, "each resource is to be named once")
+
+
+async def alter_each(
+    resources: Sequence[Asked], alter_one: Callable[[Asked], Awaitable[Refusal | None]]
+) -> list[Answer]:
+    """Alter one resource after the other; those that are named twice stay as they are."""
+    named = [Resource(asked.resource_type, asked.resource_name) for asked in resources]
+    times, answers = Counter(named), []
+    for resource, asked in zip(named, resources, strict=True):
+        refusal = _NAMED_TWICE if times[resource] > 1 else await alter_one(asked)
+        problem = (ErrorCode.NONE, None) if refusal is None else refusal
+        answers.append((*problem, *resource))
+    return answers
 
 
 class Change(NamedTuple):

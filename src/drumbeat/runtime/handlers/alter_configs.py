@@ -9,36 +9,19 @@ from drumbeat.protocol.apis.alter_configs import (
 from drumbeat.protocol.errors import ErrorCode
 from drumbeat.runtime.broker import Broker
 from drumbeat.runtime.config.alter import replace_broker, replace_topic
-from drumbeat.runtime.config_resources import (
-    NAMED_TWICE,
-    Change,
-    Refusal,
-    Resource,
-    alter,
-    named_twice,
-)
+from drumbeat.runtime.config_resources import Change, Refusal, Resource, alter, alter_each
 from drumbeat.runtime.requests import Request
 
 
 async def handle(
     broker: Broker, request: Request, body: AlterConfigsRequest
 ) -> AlterConfigsResponse:
-    twice = named_twice(Resource(r.resource_type, r.resource_name) for r in body.resources)
-    results = []
-    for resource in body.resources:
-        if (resource.resource_type, resource.resource_name) in twice:
-            refusal: Refusal | None = NAMED_TWICE
-        else:
-            refusal = await _alter(broker, resource, body.validate_only)
-        results.append(
-            AlterConfigsResourceResponse(
-                error_code=refusal.error_code if refusal else ErrorCode.NONE,
-                error_message=refusal.message if refusal else None,
-                resource_type=resource.resource_type,
-                resource_name=resource.resource_name,
-            )
-        )
-    return AlterConfigsResponse(responses=tuple(results))
+    answers = await alter_each(
+        body.resources, lambda resource: _alter(broker, resource, body.validate_only)
+    )
+    return AlterConfigsResponse(
+        responses=tuple(AlterConfigsResourceResponse(*answer) for answer in answers)
+    )
 
 
 async def _alter(
