@@ -45,6 +45,7 @@ class Systems(NamedTuple):
 
 
 def measure_all(bench: Bench, systems: Systems) -> None:
+    _alone(bench, systems.main, "files are read once", lambda _bench, _broker: None)
     for repetition in range(bench.plan.cold_repetitions):
         for system in _rotated(systems.main, repetition):
             bench.say(f"cold: the first seconds of {system.name}, {repetition + 1}")
