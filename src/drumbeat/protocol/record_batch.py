@@ -158,6 +158,12 @@ def sound_end(buffer: bytes) -> int:
     """
     view = memoryview(buffer)
     position, limit = 0, len(buffer)
+    # Said to be numbers, or compiled code would compare objects.
+    length: int
+    magic: int
+    attributes: int
+    last_delta: int
+    count: int
     while limit - position >= HEADER_BYTES:
         length, magic, crc, attributes, last_delta, count = _unpack_soundness(buffer, position)
         end = position + LOG_OVERHEAD + length
