@@ -2,7 +2,7 @@
 
 Nearly every commit has one of three forms, in which all lengths follow from two of them, the
 record's and the key's. So one struct takes it apart, and nothing is made of it but the committed
-offset: a quarter of what it takes to decode batch, record, key and value one after the other.
+offset: a quarter to a half of what it takes to decode batch, record, key and value one by one.
 Whatever has another form, or looks wrong, is left to the plain reader.
 """
 
@@ -20,20 +20,15 @@ from drumbeat.core.offset_codec import (
     TOPIC_ID_TAG,
     read_names,
 )
-from drumbeat.core.offset_run import Known, Layout, Shape, read_run
+from drumbeat.core.offset_run import CommitReader, Known, Layout, Shape
 from drumbeat.core.state import Offsets, TopicPartition
-from drumbeat.protocol.record_batch import HEADER_BYTES, LOG_OVERHEAD
 from drumbeat.protocol.schema import NULL_UUID
 from drumbeat.protocol.varint import MalformedVarint, encode_varint, read_varint, read_varlong
 
 _REMEMBERED_MAX = 65_536  # names, topics, topic ids, a topic's partitions
 _SHAPES_MAX = 2_048  # of each layout
 
-# Base offset, batch length, attributes, last offset delta, record count.
-_unpack_batch = struct.Struct(">qi9xhi30xi").unpack_from
-
 _METADATA_BYTES_MAX = 126  # above, version 4 needs two bytes for the length
-_ATTRIBUTES_AND_TIMESTAMP_BYTES = 2
 _UUID_BYTES = 16
 _NO_HEADERS = b"\x00"
 _NO_TAGGED_FIELDS = b"\x00"
@@ -85,26 +80,9 @@ def read_offset_chunk(chunk: bytes, position: int, attributes: int = 0) -> Offse
     name a codec. The result may have commits of the batch behind these, up to what is not usual
     there: whoever reads that batch applies them again, which changes nothing.
     """
-    by_group: dict[str, Offsets] = {}
-    records, size, layout = 0, len(chunk), _USUAL_LAYOUT
-    try:
-        while position < size:
-            base_offset, length, found, last_delta, count = _unpack_batch(chunk, position)
-            if found != attributes:
-                break
-            end = position + LOG_OVERHEAD + length
-            cursor = (position + HEADER_BYTES, count, -1)
-            at, left, delta = read_run(chunk, cursor, layout, base_offset, by_group, _KNOWN)
-            while left and (other := _layout_at(chunk, at)) is not layout:
-                layout, cursor = other, (at, left, delta)
-                at, left, delta = read_run(chunk, cursor, layout, base_offset, by_group, _KNOWN)
-            if left or at != end or delta > last_delta:
-                break
-            position = end
-            records += count
-    except (LookupError, ValueError, struct.error):
-        pass  # nothing usual: the plain reader knows what it is
-    return OffsetChunk(by_group, records, position)
+    reader = CommitReader(chunk, _KNOWN)
+    records, end = reader.read_batches(position, attributes)
+    return OffsetChunk(reader.by_group, records, end)
 
 
 def _layout_at(chunk: bytes, position: int) -> Layout:
@@ -132,15 +110,28 @@ def _shape(length_bytes: int, delta_bytes: int, form: _Form, lengths: int) -> Sh
     if length_end != length_bytes or not PARTITION_BYTES < key_length <= KEY_CACHED_BYTES_MAX:
         return None
     size = length_bytes + record_length
-    key_at = length_bytes + _ATTRIBUTES_AND_TIMESTAMP_BYTES + delta_bytes + key_length_bytes
-    value_end = size - len(_NO_HEADERS)
-    head = _value_head(value_end - key_at - key_length, form.version)
-    start = f">{key_length - PARTITION_BYTES}si{len(head)}sqi{form.length_code}"
-    metadata_bytes = size - key_at - struct.calcsize(f"{start}q{form.tail_bytes}s")
+    names_bytes = key_length_bytes + key_length - PARTITION_BYTES
+    beginning = f">{_CODES[length_bytes]}xb{_CODES[delta_bytes]}{names_bytes}si"
+    value_bytes = size - struct.calcsize(beginning) - len(_NO_HEADERS)
+    head = _value_head(value_bytes, form.version)
+    start = f"{beginning}{len(head)}sqi"
+    rest_bytes = size - struct.calcsize(start)
+    metadata_bytes = rest_bytes - struct.calcsize(f">{form.length_code}q{form.tail_bytes}s")
     if not 0 <= metadata_bytes <= _METADATA_BYTES_MAX:
         return None
-    layout = struct.Struct(f"{start}{metadata_bytes}sq{form.tail_bytes}s")
-    return Shape(size, key_at, layout.unpack_from, head, metadata_bytes + form.length_surplus)
+    whole = struct.Struct(f"{start}{rest_bytes}s")
+    rest = struct.Struct(f">{form.length_code}{metadata_bytes}sq{form.tail_bytes}s")
+    return Shape(
+        size,
+        record_bytes >> 8 * (length_bytes - 1),
+        record_bytes,
+        head,
+        metadata_bytes + form.length_surplus,
+        _DELTAS[delta_bytes],
+        whole.unpack_from,
+        whole.iter_unpack,
+        rest.unpack,
+    )
 
 
 def _value_head(size: int, version: bytes) -> bytes:
@@ -158,8 +149,11 @@ def _topic_id(tail: bytes) -> bytes | None:
 
 
 def _group_and_partitions(key: bytes) -> tuple[str, _Memo[int, TopicPartition]] | None:
-    """What a key without its partition says: the group, and the topic's partitions."""
-    names = read_names.__wrapped__(key)
+    """What a key's length and its names say: the group, and the topic's partitions."""
+    length, names_at = read_varint(key, 0)
+    if length != len(key) - names_at + PARTITION_BYTES:
+        return None
+    names = read_names.__wrapped__(key[names_at:])
     if names is None:
         return None
     group_id, topic = names
@@ -174,7 +168,6 @@ def _partitions(topic: str) -> _Memo[int, TopicPartition]:
 _TOPIC_IDS = _Memo(_topic_id)
 _PARTITIONS = _Memo(_partitions)
 _NAMES = _Memo(_group_and_partitions)
-_KNOWN = Known(_TOPIC_IDS, _NAMES)
 
 # The length of a record and its offset delta take a byte or two: up to 8,191 records in a batch.
 _CODES = {1: "B", 2: "H"}
@@ -186,10 +179,11 @@ _DELTAS = {  # the bytes of a varint, read as one number, to what they say
 
 def _layout(length_bytes: int, delta_bytes: int, form: _Form) -> Layout:
     # A byte of attributes is skipped. The length of a key may be followed by the key's first byte.
-    beginning = struct.Struct(f">{_CODES[length_bytes]}xB{_CODES[delta_bytes]}H")
+    beginning = struct.Struct(f">{_CODES[length_bytes]}2x{delta_bytes}xH")
     shapes = _Memo(partial(_shape, length_bytes, delta_bytes, form), _SHAPES_MAX)
-    return Layout(beginning.unpack_from, _DELTAS[delta_bytes], shapes)
+    return Layout(beginning.unpack_from, shapes)
 
 
 _LAYOUTS = {key: _layout(*key) for key in product(_CODES, _CODES, (_V3, _V4, _V4_WITH_ID))}
 _USUAL_LAYOUT = _LAYOUTS[2, 1, _V4_WITH_ID]
+_KNOWN = Known(_USUAL_LAYOUT, _layout_at, _TOPIC_IDS, _NAMES)
