@@ -24,7 +24,7 @@ ResponseEncoder = Callable[[Any], bytes | Pieces]  # ... whose records may not b
 # Modules that a build left behind as source are no use: they may be older than the declarations.
 IS_COMPILED_BUILD = str(reading.__file__).endswith(tuple(EXTENSION_SUFFIXES))
 
-_CODECS = "drumbeat.protocol.codecs"
+CODECS = "drumbeat.protocol.codecs"
 
 _functions: dict[tuple[type[Any], type[Any], int, bool], Any] = {}
 
@@ -42,8 +42,7 @@ def encoder(message: type[Any], version: int, is_flexible: bool) -> Encoder:
 def load_codecs() -> None:
     """Loads what the build has ready, for a process that may later have no descriptor to spare."""
     if IS_COMPILED_BUILD:
-        for module in import_module(_CODECS).MODULES:
-            import_module(f"{_CODECS}.{module}")
+        import_module(CODECS)
 
 
 def _function(
@@ -66,7 +65,7 @@ def _ready(message: type[Any], name: str) -> Any:
     if package != "drumbeat.protocol.apis":
         return None
     try:
-        return getattr(import_module(f"{_CODECS}.{module}"), name, None)
+        return getattr(import_module(f"{CODECS}.{module}"), name, None)
     except ImportError:
         return None
 
