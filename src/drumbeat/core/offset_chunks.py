@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from typing import NamedTuple, TypeVar
 
@@ -127,7 +127,7 @@ def _shape(length_bytes: int, delta_bytes: int, form: _Form, lengths: int) -> Sh
         record_bytes,
         head,
         metadata_bytes + form.length_surplus,
-        _DELTAS[delta_bytes],
+        _deltas(delta_bytes),
         whole.unpack_from,
         whole.iter_unpack,
         rest.unpack,
@@ -171,10 +171,14 @@ _NAMES = _Memo(_group_and_partitions)
 
 # The length of a record and its offset delta take a byte or two: up to 8,191 records in a batch.
 _CODES = {1: "B", 2: "H"}
-_DELTAS = {  # the bytes of a varint, read as one number, to what they say
-    1: {delta << 1: delta for delta in range(64)},
-    2: {(delta << 1 & 0x7F | 0x80) << 8 | delta >> 6: delta for delta in range(64, 8_192)},
-}
+
+
+@cache  # when one is first met: a node without commits to load has no use for 8,192 deltas
+def _deltas(delta_bytes: int) -> dict[int, int]:
+    """The bytes of a varint, read as one number, to what they say."""
+    if delta_bytes == 1:
+        return {delta << 1: delta for delta in range(64)}
+    return {(delta << 1 & 0x7F | 0x80) << 8 | delta >> 6: delta for delta in range(64, 8_192)}
 
 
 def _layout(length_bytes: int, delta_bytes: int, form: _Form) -> Layout:

@@ -87,7 +87,8 @@ def short_varints() -> tuple[bytes, ...]:
     For encoders that inline the look-up. Made on first use: start-up need not wait for it.
     """
     one_byte = [ONE_BYTE[low] for low in range(0, 128, 2)]
-    two_bytes = [bytes((low | 0x80, high)) for high in range(1, 128) for low in range(0, 128, 2)]
+    low_bytes = [bytes((low | 0x80,)) for low in range(0, 128, 2)]
+    two_bytes = [low + high for high in ONE_BYTE[1:] for low in low_bytes]
     return (*one_byte, *two_bytes, encode_varint(-1))
 
 

@@ -5,7 +5,6 @@ for is listed as ignored, one that nobody knows is an error that names the neare
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from typing import NamedTuple
 
 from drumbeat.runtime.config.broker import BROKER_KEYS, RETIRED_KEYS, has_effect, is_known
@@ -85,6 +84,8 @@ def _read_overrides(overrides: Sequence[str], problems: list[str]) -> Iterator[S
 
 
 def _unknown_key(setting: Setting) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 - the node does not start anyway
+
     message = f"{setting.origin}: unknown key {setting.key!r}"
     nearest = get_close_matches(setting.key, [*BROKER_KEYS, *RETIRED_KEYS], n=1, cutoff=0.7)
     return f"{message}; did you mean {nearest[0]!r}?" if nearest else message
