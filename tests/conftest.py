@@ -2,6 +2,13 @@
 
 import signal
 
+from hypothesis import settings
+
+# How long an example takes is for benchmarks to say: on a busy machine the first one of a test,
+# which imports what it needs, took longer than the usual limit.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
+
 
 def pytest_configure() -> None:
     """A shell's background ignores Ctrl-C, and so would all that tests start and interrupt."""

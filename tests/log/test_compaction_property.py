@@ -80,7 +80,7 @@ class Log:
 
 
 @given(BATCHES, PASSES)
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 def test_readers_of_a_compacted_log_see_what_readers_of_the_whole_one_see(texts, passes):
     log = Log(texts)
     end_offset, expected = log.batches[-1].header.next_offset, state_of(log.batches)
@@ -93,7 +93,7 @@ def test_readers_of_a_compacted_log_see_what_readers_of_the_whole_one_see(texts,
 
 
 @given(BATCHES)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_in_the_end_each_key_is_there_once_and_no_tombstone(texts):
     log = Log([*texts, "commit7", "commit8", "last=1"])
     expected, _ = state_of(log.batches)

@@ -4,7 +4,7 @@ import asyncio
 import struct
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from drumbeat.log.index import (
@@ -173,7 +173,6 @@ def kafkas_entries(batches, interval):
     ),
     interval=st.sampled_from([0, 100, 500]),
 )
-@settings(deadline=None)
 def test_index_files_hold_the_entries_kafka_would_write(tmp_path_factory, sizes, interval):
     directory = tmp_path_factory.mktemp("index")
     batches = []

@@ -154,12 +154,12 @@ async def live(life, steps):
 
 
 @given(STEPS)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_memory_lives_as_the_model(steps):
     asyncio.run(live(MemoryLife(), steps))
 
 
 @given(STEPS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_local_lives_as_the_model(tmp_path_factory, steps):
     asyncio.run(live(LocalLife(tmp_path_factory.mktemp("life")), steps))

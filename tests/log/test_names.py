@@ -1,7 +1,7 @@
 """Names on disk."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from drumbeat.log.names import (
@@ -22,7 +22,6 @@ topics = st.from_regex(r"[a-zA-Z0-9._-]{1,249}", fullmatch=True).filter(
 
 
 @given(topics, st.integers(0, 99_999))
-@settings(deadline=None)
 def test_a_directory_name_leads_back_to_its_partition(topic, partition):
     name = directory_name(TopicPartition(topic, partition))
     assert "/" not in name
@@ -32,7 +31,6 @@ def test_a_directory_name_leads_back_to_its_partition(topic, partition):
 
 
 @given(topics, st.integers(0, 2**31 - 1), st.integers(0, 2**128 - 1))
-@settings(deadline=None)
 def test_a_deleted_directory_has_a_possible_name_and_is_no_partition(topic, partition, unique):
     name = deleted_directory_name(TopicPartition(topic, partition), unique)
     assert len(name) <= 255

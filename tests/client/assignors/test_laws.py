@@ -57,7 +57,7 @@ def next_time(members, assignment, generation_id=1):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(cluster=CLUSTERS, members=MEMBERS)
 def test_everything_goes_to_one_member_that_wants_it(name, cluster, members):
     assignment = assignor(name).assign(cluster, members)
@@ -66,7 +66,7 @@ def test_everything_goes_to_one_member_that_wants_it(name, cluster, members):
 
 
 @pytest.mark.parametrize("name", ["range", "roundrobin"])
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(cluster=CLUSTERS, members=MEMBERS, dice=st.randoms(use_true_random=False))
 def test_the_order_of_joining_does_not_matter(name, cluster, members, dice):
     """It does to the sticky ones: of members in one bucket of a map, the first to join is first."""
@@ -76,7 +76,7 @@ def test_the_order_of_joining_does_not_matter(name, cluster, members, dice):
     assert {m: sorted(p) for m, p in mine.items()} == {m: sorted(p) for m, p in other.items()}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(cluster=CLUSTERS, members=MEMBERS)
 def test_range_is_even_within_each_topic(cluster, members):
     assignment = assignor("range").assign(cluster, members)
@@ -87,7 +87,7 @@ def test_range_is_even_within_each_topic(cluster, members):
 
 
 @pytest.mark.parametrize("name", ["roundrobin", *STICKY])
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(cluster=CLUSTERS, members=ALIKE)
 def test_members_that_want_the_same_get_as_much(name, cluster, members):
     counts = [len(share) for share in assignor(name).assign(cluster, members).values()]
@@ -95,14 +95,14 @@ def test_members_that_want_the_same_get_as_much(name, cluster, members):
 
 
 @pytest.mark.parametrize("name", STICKY)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(cluster=CLUSTERS, members=MEMBERS)
 def test_nobody_could_take_a_partition_from_one_that_has_two_more(name, cluster, members):
     check_balanced(members, assignor(name).assign(cluster, members))
 
 
 @pytest.mark.parametrize("name", STICKY)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(cluster=CLUSTERS_WITHOUT_RACKS, members=ALIKE)
 def test_who_stays_loses_nothing_when_another_leaves(name, cluster, members):
     before = assignor(name).assign(cluster, members)
@@ -112,7 +112,7 @@ def test_who_stays_loses_nothing_when_another_leaves(name, cluster, members):
 
 
 @pytest.mark.parametrize("name", STICKY)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(cluster=CLUSTERS_WITHOUT_RACKS, members=MEMBERS)
 def test_nothing_moves_when_nothing_changes(name, cluster, members):
     before = assignor(name).assign(cluster, members)
@@ -120,7 +120,7 @@ def test_nothing_moves_when_nothing_changes(name, cluster, members):
     assert {m: set(p) for m, p in after.items()} == {m: set(p) for m, p in before.items()}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(cluster=CLUSTERS, first=MEMBERS, second=MEMBERS)
 def test_cooperative_members_never_pass_on_directly(cluster, first, second):
     """The group of `first` becomes that of `second`; what has an owner goes to no other."""
@@ -133,7 +133,7 @@ def test_cooperative_members_never_pass_on_directly(cluster, first, second):
     assert all(owners.get(tp, m) == m for m, partitions in between.items() for tp in partitions)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(cluster=CLUSTERS_WITHOUT_RACKS, first=ALIKE, second=ALIKE)
 def test_cooperative_members_arrive_in_two_steps(cluster, first, second):
     before = assignor("cooperative-sticky").assign(cluster, first)

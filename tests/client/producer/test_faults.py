@@ -51,7 +51,7 @@ async def outcome(delivery: DeliveryFuture) -> int | Exception:
         return error
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.sampled_from(PASSING), max_size=12), st.integers(1, 5))
 def test_once_and_in_order(faults: list[Fault], in_flight: int):
     leader = ScriptedLeader(faults)
@@ -62,7 +62,7 @@ def test_once_and_in_order(faults: list[Fault], in_flight: int):
     assert offsets == list(range(len(VALUES)))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(st.sampled_from((*PASSING, Fault.FORGOTTEN, Fault.OUT_OF_ORDER)), max_size=8))
 def test_lost_state_loses_no_record_and_no_order(faults: list[Fault]):
     """A leader that claims to have forgotten something may make duplicates, never gaps."""

@@ -61,7 +61,6 @@ def _examine(
         max_examples=EXAMPLES,
         phases=phases,
         database=None,
-        deadline=None,
         suppress_health_check=list(HealthCheck),
     )
     @given(strategy)

@@ -16,7 +16,7 @@ from pipeline.decode.reading import ORIGIN, check
 SEEDS = st.integers(0, 2**32).map(Random)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(SEEDS, st.integers(0, 12), st.integers(1, 8))
 def test_any_log(random, batches, records_max):
     check(b"".join(log(random, batches, records_max)))
@@ -28,14 +28,14 @@ def test_logs_of_every_shape(batches, records_max):
     check(b"".join(log(Random(batches), batches, records_max)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(SEEDS, st.data())
 def test_a_log_cut_off_anywhere(random, data):
     whole = b"".join(log(random, 4, 3))
     check(whole[: data.draw(st.integers(0, len(whole)))])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(SEEDS, st.data())
 def test_a_changed_byte_anywhere(random, data):
     """Found by the checksum, or outside of it by the header's own rules."""
@@ -45,7 +45,7 @@ def test_a_changed_byte_anywhere(random, data):
     check(bytes(whole))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(SEEDS, st.data())
 def test_sound_batches_with_senseless_records(random, data):
     """A checksum says who computed it, not that there are records behind it."""

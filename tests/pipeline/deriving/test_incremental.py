@@ -136,7 +136,7 @@ run_inputs = st.tuples(
 )
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(
     story=st.lists(steps, min_size=1, max_size=25),
     cuts=cuts,

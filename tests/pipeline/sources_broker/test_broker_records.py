@@ -54,7 +54,7 @@ HEADERS = st.lists(st.tuples(st.text(max_size=5), BYTES), max_size=4).map(tuple)
 CONTENTS = st.tuples(st.integers(0, 10**12), BYTES, BYTES, HEADERS)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.lists(st.tuples(st.lists(CONTENTS, min_size=1, max_size=5), st.sampled_from(Codec))),
     st.data(),

@@ -54,7 +54,6 @@ def states_in(warehouse: Path, partition: int) -> tuple[State, State]:
 
 @settings(
     max_examples=5,
-    deadline=None,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

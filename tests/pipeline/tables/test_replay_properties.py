@@ -149,7 +149,7 @@ nameless = st.one_of(
 cuts = st.lists(st.integers(0, 100), max_size=5)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(stories | st.lists(nameless, max_size=20), cuts)
 @example(  # The name of a topic shows only after the epoch in which it was assigned.
     [
@@ -206,7 +206,7 @@ def both(member_id: str, member_epoch: int) -> Record:
     return modern_record(record_type, ("modern", member_id), value)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(stories, cuts)
 def test_replay_is_what_the_reducer_does_record_by_record(story, places):
     log, rows = written(story)
@@ -216,7 +216,7 @@ def test_replay_is_what_the_reducer_does_record_by_record(story, places):
     assert replay.state == log.state
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(stories)
 def test_what_the_tables_end_with_is_the_reducers_state(story):
     log, rows = written(story)
@@ -244,7 +244,7 @@ def test_what_the_tables_end_with_is_the_reducers_state(story):
     }
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(stories)
 @example(
     [
