@@ -35,6 +35,9 @@ GROUP_SETTINGS = {
     "offsets.topic.num.partitions": "50",
     "auto.create.topics.enable": "false",
 }
+# While others are measured a system stands still. Kafka's controller, in the same process, would
+# take its broker for gone then, and for a moment it led no partition.
+KAFKA_SETTINGS = {"broker.session.timeout.ms": "3600000"}
 SERVE_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 30.0
 POLL_S = 0.002
@@ -202,7 +205,7 @@ def kafka_jars() -> Path | str:
 def kafka(name: str, folder: Path, settings: Mapping[str, str] | None = None) -> System:
     """Apache Kafka; formatted once into `folder`, because each tool's start costs a second."""
     template = folder / "formatted"
-    chosen = SETTINGS | GROUP_SETTINGS | dict(settings or {})
+    chosen = SETTINGS | GROUP_SETTINGS | KAFKA_SETTINGS | dict(settings or {})
 
     def prepare(data: Path) -> None:
         if not template.exists():
