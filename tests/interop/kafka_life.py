@@ -114,7 +114,9 @@ class Life:
     def _static(self) -> None:
         """A static member is killed and comes back before its session is over."""
         stage = self._stage("static", DRUMBEAT)
-        stays, dies = (stage.start(group_instance_id=name) for name in ("stays", "dies"))
+        stays = stage.start(group_instance_id="stays")
+        stage.settle(stays)  # or whoever comes next may cut its first rebalance short
+        dies = stage.start(group_instance_id="dies")
         stage.settle(stays, dies)
         stage.produce()
         stage.consume(stays, dies)
