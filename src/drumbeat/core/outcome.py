@@ -64,7 +64,7 @@ class Context:
         self.api_version: Final = api_version
         self.client_id: Final = client_id  # null on the wire counts as ""
         self.client_host: Final = client_host  # in Java's form: /10.0.0.1
-        self.new_id: Final = new_id  # a fresh UUID; only JoinGroup needs one
+        self.new_id: Final = new_id  # a fresh UUID; only a new member needs one
 
 
 class Reply:

@@ -4,7 +4,7 @@ import base64
 import os
 from typing import Final
 
-_DRAWN_AT_ONCE: Final = 256  # ids of members: a call of the kernel took longer than all else here
+_DRAWN_AT_ONCE: Final = 256  # ids of members, so that not each of them takes a call of the kernel
 _UUID_CHARS: Final = 32
 _VARIANTS: Final = "89ab" * 4  # of RFC 9562, by what was drawn for the first character
 
@@ -12,7 +12,7 @@ _drawn: list[str] = []
 
 
 def new_member_uuid() -> str:
-    """Version 4. Every JoinGroup draws one, so not by the class of the `uuid` module."""
+    """Version 4. Every new member draws one, so not by the class of the `uuid` module."""
     try:
         text = _drawn.pop()
     except IndexError:  # not asked before: another thread's node may draw in between
