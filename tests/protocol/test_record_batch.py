@@ -21,6 +21,7 @@ from drumbeat.protocol.record_batch import (
     check_crc,
     iter_headers,
     iter_producer_headers,
+    outline_of,
     read_header,
     sound_end,
     with_log_append_time,
@@ -167,6 +168,28 @@ def test_nonsense_is_refused_by_name_and_place(fields, cause):
         read_header(log, position)
     with pytest.raises(CorruptBatch, match=f"{cause}.* at position {position}"):
         list(iter_headers(log))
+
+
+def test_the_outline_says_what_the_header_says():
+    batch = patched(make_batch(5), base_offset=70, partition_leader_epoch=6)
+    assert outline_of(batch) == (70, 6, 4, BASE_TIMESTAMP + 4)
+
+
+@pytest.mark.parametrize(("fields", "cause"), REFUSED)
+def test_an_outline_is_refused_as_the_header_is(fields, cause):
+    with pytest.raises(CorruptBatch, match=f"{cause}.* at position 0"):
+        outline_of(patched(make_batch(), **fields))
+
+
+@pytest.mark.parametrize("difference", [-1, 1])
+def test_an_outline_is_of_a_whole_batch(difference):
+    batch = make_batch()
+    given = (batch + b"x")[: len(batch) + difference]
+    message = f"^{len(given)} bytes given, but the batch says it has {len(batch)}"
+    with pytest.raises(CorruptBatch, match=message):
+        outline_of(given)
+    with pytest.raises(CorruptBatch, match="^60 bytes at position 0"):
+        outline_of(batch[: HEADER_BYTES - 1])
 
 
 @pytest.mark.parametrize("length", [0, 1, 16, 17, 60])

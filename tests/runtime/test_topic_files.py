@@ -10,8 +10,9 @@ from drumbeat.log.store import LocalStore
 from drumbeat.protocol.apis import metadata
 from drumbeat.protocol.errors import ErrorCode
 from drumbeat.runtime.entropy import new_topic_id, uuid_text
+from drumbeat.runtime.topic_catalog import TopicCatalog
 from drumbeat.runtime.topic_files import FileTopicStore, TopicFileError
-from drumbeat.runtime.topics import METADATA_TOPIC, Topic, TopicCatalog
+from drumbeat.runtime.topics import METADATA_TOPIC, Topic
 from drumbeat.testing import Cluster
 from support.data_topics import batch, create_topic, offset_of, produce_to
 from support.topics import described
@@ -157,7 +158,7 @@ def test_a_deletion_cut_short_by_a_crash_is_finished_at_the_next_start(tmp_path,
             raise ConnectionAbortedError
 
         with pytest.raises(ConnectionAbortedError):
-            await catalog.delete(catalog.get("doomed"), remove_logs)
+            await catalog.delete(catalog.topics.get("doomed"), remove_logs)
 
     with_store(tmp_path, delete_half)
     with Cluster(data=str(tmp_path)) as cluster, Wire(cluster.bootstrap_servers) as wire:

@@ -108,7 +108,7 @@ def unsynced_batches(log: PartitionLog) -> list[StoredBatch]:
 
 
 class TopicFolder:
-    """A runtime.topics.TopicStore whose topics outlive the node."""
+    """A runtime.topic_catalog.TopicStore whose topics outlive the node."""
 
     def __init__(self) -> None:
         self._topics: dict[str, Topic] = {}

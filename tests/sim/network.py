@@ -223,7 +223,7 @@ class ServerTransport(asyncio.Transport):
     def write(self, data: Any) -> None:
         if self._connection is None:
             return
-        for answer in self._frames.feed(bytes(data)):
+        for answer in self._frames.feed(bytes(data), len(data)):
             operation = self._in_progress.popleft()
             self._host.door.answered(operation, answer)
             self._channel.answer(operation, operation.response)

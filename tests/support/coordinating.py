@@ -40,7 +40,7 @@ async def broker_on(store: LogStore, new_shard: NewShard = Shard) -> AsyncIterat
     config = load_config(None, ["offsets.topic.num.partitions=1"], {"port": "0"}).config
     broker = Broker(config, memory_storage(config)._replace(logs=store), SystemClock())
     broker.groups = GroupCoordinator(broker, new_shard)
-    broker.topics.load()
+    broker.catalog.load()
     await create_automatically(broker, CONSUMER_OFFSETS)
     await create_automatically(broker, TOPIC)
     await broker.start()

@@ -35,7 +35,7 @@ class MemberConnection:
         received = self.socket.recv_into(_chunk)
         if not received:
             raise ConnectionError(f"the server closed the connection of {self.member.member_id}")
-        return self._frames.feed(_chunk[:received])
+        return self._frames.feed(_chunk, received)
 
 
 class MemberConnections:

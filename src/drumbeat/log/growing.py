@@ -14,7 +14,7 @@ from drumbeat.log.index import RELATIVE_OFFSET_MAX
 from drumbeat.log.port import NO_TIMESTAMP, LogSettings
 from drumbeat.log.segment import Extent, Segment
 from drumbeat.log.writing import joined
-from drumbeat.protocol.record_batch import BatchHeader, assigned_prefix
+from drumbeat.protocol.record_batch import Outline, assigned_prefix
 
 _PREFIX_BYTES: Final = 16
 _new: Final = tuple.__new__  # every commit makes one of each, and their constructors take longer
@@ -69,14 +69,15 @@ class GrowingSegment(Segment):
             or last_offset - self.base_offset > RELATIVE_OFFSET_MAX
         )
 
-    def stage(self, batch: bytes, header: BatchHeader, base_offset: int, epoch: int) -> None:
+    def stage(self, batch: bytes, outline: Outline, base_offset: int, epoch: int) -> None:
         """Queue a batch with its place in the log; nothing is copied or written yet."""
-        if header.base_offset == base_offset and header.partition_leader_epoch == epoch:
+        batch_offset, batch_epoch, last_delta, max_timestamp = outline
+        if batch_offset == base_offset and batch_epoch == epoch:
             self._pending.append(batch)
         else:
             self._pending.append(assigned_prefix(batch, base_offset, epoch))
             self._pending.append(memoryview(batch)[_PREFIX_BYTES:])
-        self.note(base_offset + header.last_offset_delta, header.max_timestamp, len(batch))
+        self.note(base_offset + last_delta, max_timestamp, len(batch))
 
     def note(self, last_offset: int, max_timestamp: int, size: int) -> None:
         """Account for a batch at the end; recovery calls this for batches that are on disk."""

@@ -19,7 +19,7 @@ from drumbeat.log.opening import OpenedPartition
 from drumbeat.log.owned import OwnedLog
 from drumbeat.log.port import LOAD_CHUNK_BYTES, LogBatch, LogSettings, Records, TimestampOffset
 from drumbeat.log.rounds import CommitRounds
-from drumbeat.protocol.record_batch import BatchHeader
+from drumbeat.protocol.record_batch import Outline
 
 _logger = logging.getLogger(__name__)
 
@@ -62,8 +62,8 @@ class LocalPartitionLog(OwnedLog):
 
     # Committing
 
-    def _stage(self, batch: bytes, header: BatchHeader, base_offset: int) -> None:
-        self._segments.stage(batch, header, base_offset, self._epoch, self._settings)
+    def _stage(self, batch: bytes, outline: Outline, base_offset: int) -> None:
+        self._segments.stage(batch, outline, base_offset, self._epoch, self._settings)
 
     def _restore(self) -> None:
         self._segments.restore()

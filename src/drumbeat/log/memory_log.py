@@ -10,7 +10,7 @@ from drumbeat.log.memory_partition import MemoryPartition, StoredBatch
 from drumbeat.log.memory_upkeep import MemoryUpkeep
 from drumbeat.log.owned import OwnedLog
 from drumbeat.log.port import LOAD_CHUNK_BYTES, LogBatch, LogSettings, TimestampOffset
-from drumbeat.protocol.record_batch import BatchHeader, assign
+from drumbeat.protocol.record_batch import BatchHeader, Outline, assign, read_header
 
 
 class MemoryPartitionLog(OwnedLog):
@@ -48,7 +48,8 @@ class MemoryPartitionLog(OwnedLog):
 
     # Committing
 
-    def _stage(self, batch: bytes, header: BatchHeader, base_offset: int) -> None:
+    def _stage(self, batch: bytes, outline: Outline, base_offset: int) -> None:
+        header = read_header(batch)
         stamped = BatchHeader(base_offset, header.batch_length, self._epoch, *header[3:])
         self._staged.append(StoredBatch(stamped, assign(batch, base_offset, self._epoch)))
 

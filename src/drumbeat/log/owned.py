@@ -33,7 +33,7 @@ from drumbeat.log.port import (
     TopicPartition,
 )
 from drumbeat.log.upkeep import Upkeep
-from drumbeat.protocol.record_batch import LOG_OVERHEAD, BatchHeader, read_header
+from drumbeat.protocol.record_batch import Outline, outline_of
 
 
 class OwnedLog(ABC):
@@ -105,15 +105,12 @@ class OwnedLog(ABC):
         base_offset = self.end_offset
         if expected != base_offset:
             raise UnexpectedEndOffset(expected, base_offset)
-        header = read_header(batch)
-        size = len(batch)
-        if size != header.batch_length + LOG_OVERHEAD:
-            raise ValueError(f"{size} bytes given, but the batch says it has {header.size}")
-        settings = self._settings
+        outline = outline_of(batch)
+        size, settings = len(batch), self._settings
         if size > settings.batch_bytes_max or size > settings.segment_bytes:
             raise BatchTooLarge(size, min(settings.batch_bytes_max, settings.segment_bytes))
-        self._stage(batch, header, base_offset)
-        self.end_offset = base_offset + header.last_offset_delta + 1
+        self._stage(batch, outline, base_offset)
+        self.end_offset = base_offset + outline[2] + 1
         self._is_dirty = True
         return base_offset
 
@@ -202,7 +199,7 @@ class OwnedLog(ABC):
                 waiter.set_exception(error())
 
     @abstractmethod
-    def _stage(self, batch: bytes, header: BatchHeader, base_offset: int) -> None:
+    def _stage(self, batch: bytes, outline: Outline, base_offset: int) -> None:
         """Queue a batch that has passed every check."""
 
     @abstractmethod

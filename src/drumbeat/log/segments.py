@@ -14,7 +14,7 @@ from drumbeat.log.growing import GrowingSegment, StagedWrite
 from drumbeat.log.port import UNDEFINED_EPOCH, LogBatch, LogSettings, Records, TimestampOffset
 from drumbeat.log.retention import SegmentSummary
 from drumbeat.log.segment import Segment
-from drumbeat.protocol.record_batch import BatchHeader
+from drumbeat.protocol.record_batch import BatchHeader, Outline
 
 _base_offset = attrgetter("base_offset")
 
@@ -63,12 +63,12 @@ class Segments:
     # Growing
 
     def stage(
-        self, batch: bytes, header: BatchHeader, base_offset: int, epoch: int, settings: LogSettings
+        self, batch: bytes, outline: Outline, base_offset: int, epoch: int, settings: LogSettings
     ) -> None:
-        last_offset = base_offset + header.last_offset_delta
-        if self._active.must_roll(len(batch), header.max_timestamp, last_offset, settings):
+        _, _, last_delta, max_timestamp = outline
+        if self._active.must_roll(len(batch), max_timestamp, base_offset + last_delta, settings):
             self.roll(base_offset, settings)
-        self._active.stage(batch, header, base_offset, epoch)
+        self._active.stage(batch, outline, base_offset, epoch)
 
     def roll(self, base_offset: int, settings: LogSettings) -> None:
         """End the active segment and put an empty one behind it; files follow with a commit."""

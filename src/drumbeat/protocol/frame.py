@@ -28,16 +28,17 @@ class FrameDecoder:
         self._frame_bytes_max = frame_bytes_max
         self.partial = bytearray()  # the beginning of a frame whose rest is still to come
 
-    def feed(self, chunk: bytes | memoryview) -> list[bytes]:
-        """The frames that `chunk` completes, without their lengths."""
+    def feed(self, buffer: bytes | memoryview, received: int) -> list[bytes]:
+        """The frames that the first so many bytes of `buffer` complete, without their lengths."""
         if not self.partial:
-            size = len(chunk) - LENGTH_BYTES
-            if 0 <= size <= self._frame_bytes_max and _unpack_length(chunk)[0] == size:
-                return [bytes(chunk[LENGTH_BYTES:])]  # one frame and nothing else, as usual
+            size = received - LENGTH_BYTES
+            if 0 <= size <= self._frame_bytes_max and _unpack_length(buffer)[0] == size:
+                return [bytes(buffer[LENGTH_BYTES:received])]  # one and nothing else, as usual
+            chunk = buffer[:received]
             frames, position = self._split(chunk)
             self.partial += chunk[position:]
             return frames
-        self.partial += chunk
+        self.partial += buffer[:received]
         frames, position = self._split(self.partial)
         if position:
             del self.partial[:position]

@@ -17,8 +17,9 @@ from drumbeat.runtime.partition import Partition
 from drumbeat.runtime.partitions import Partitions
 from drumbeat.runtime.producer_ids import ProducerIds
 from drumbeat.runtime.tasks import Tasks
+from drumbeat.runtime.topic_catalog import TopicCatalog, TopicStore
 from drumbeat.runtime.topic_changes import finish_deletions
-from drumbeat.runtime.topics import Topic, TopicCatalog, TopicStore
+from drumbeat.runtime.topics import Topic
 
 if TYPE_CHECKING:
     from drumbeat.runtime.metrics.histogram import Histogram
@@ -55,7 +56,8 @@ class Broker:
         self.clock = clock
         self.node_id = config.node_id
         self.cluster_id = storage.identity.cluster_id
-        self.topics = TopicCatalog(storage.topics)
+        self.catalog = TopicCatalog(storage.topics)
+        self.topics = self.catalog.topics
         self.partitions = Partitions(storage.logs, config)
         self.producer_ids = storage.producer_ids
         self.advertised = Advertised("127.0.0.1", 0)  # until the listener knows its port
@@ -65,7 +67,7 @@ class Broker:
         self.groups = GroupCoordinator(self)
 
     async def start(self) -> None:
-        self.topics.load()
+        self.catalog.load()
         await self.groups.start()
         await finish_deletions(self)
         self.tasks.spawn(self._enforce_retention_for_ever())

@@ -127,7 +127,7 @@ async def _change_topic(
         return topic if validate_only else topic._replace(configs=MappingProxyType(overrides))
 
     try:
-        decided = await broker.topics.change(name, changed)
+        decided = await broker.catalog.change(name, changed)
     except StorageFailed as problem:
         return Refusal(ErrorCode.KAFKA_STORAGE_ERROR, str(problem))
     if isinstance(decided, Refusal):

@@ -161,7 +161,7 @@ async def create_automatically(broker: "Broker", name: str) -> Topic | None:
     )
     if isinstance(planned, Topic):
         try:
-            await broker.topics.create(planned)
+            await broker.catalog.create(planned)
         except StorageFailed as problem:
             log.warning("topic %s could not be created: %s", name, problem)
     return broker.topics.get(name)
@@ -194,7 +194,7 @@ def _internal_topic(broker: "Broker", name: str) -> Topic | None:
 
 async def delete_topic(broker: "Broker", topic: Topic) -> bool:
     """The name is free once this returns; False if somebody else has deleted the topic."""
-    if not await broker.topics.delete(topic, broker.partitions.delete):
+    if not await broker.catalog.delete(topic, broker.partitions.delete):
         return False
     await broker.groups.on_topics_deleted({topic.name: topic.topic_id})
     return True
@@ -202,5 +202,5 @@ async def delete_topic(broker: "Broker", topic: Topic) -> bool:
 
 async def finish_deletions(broker: "Broker") -> None:
     """What a crash cut short, before anybody is served."""
-    if deleted := await broker.topics.finish_deletions(broker.partitions.delete):
+    if deleted := await broker.catalog.finish_deletions(broker.partitions.delete):
         await broker.groups.on_topics_deleted({topic.name: topic.topic_id for topic in deleted})

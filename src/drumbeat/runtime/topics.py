@@ -1,18 +1,20 @@
-"""The topics of the cluster: names, ids, partition counts, configs. Durable before visible."""
+"""The topics of the cluster: names, ids, partition counts, configs; and finding them.
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+Every commit and every produced batch asks for its topic, so this is compiled; changes, which wait
+for the disk, are the catalog's (`runtime/topic_catalog.py`).
+"""
+
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple
 
-from drumbeat.runtime.durably import durably
-
-CONSUMER_OFFSETS = "__consumer_offsets"
-GROUP_EVENTS = "__group_events"
-METADATA_TOPIC = "__cluster_metadata"  # Kafka's own, which is in its data directories
-INTERNAL_TOPICS = frozenset(
+CONSUMER_OFFSETS: Final = "__consumer_offsets"
+GROUP_EVENTS: Final = "__group_events"
+METADATA_TOPIC: Final = "__cluster_metadata"  # Kafka's own, which is in its data directories
+INTERNAL_TOPICS: Final = frozenset(
     {CONSUMER_OFFSETS, GROUP_EVENTS, "__transaction_state", "__share_group_state"}
 )
+_NULL_UUID: Final = bytes(16)
 
 
 class Topic(NamedTuple):
@@ -28,49 +30,12 @@ class Topic(NamedTuple):
         return self.name in INTERNAL_TOPICS
 
 
-Refused = TypeVar("Refused")
-RemoveLogs = Callable[[Topic], Awaitable[None]]
+class Topics:
+    """All topics, by name and by id."""
 
-
-class TopicStore(Protocol):
-    """Where topics are kept. The calls block until the change is durable."""
-
-    def load(self) -> list[Topic]: ...
-
-    def save(self, topic: Topic) -> None: ...
-
-    def remove(self, topic: Topic) -> None: ...
-
-
-class MemoryTopicStore:
-    """For nodes without a data directory."""
-
-    def load(self) -> list[Topic]:
-        return []
-
-    def save(self, topic: Topic) -> None:
-        """The catalog itself is all there is."""
-
-    def remove(self, topic: Topic) -> None:
-        """The catalog itself is all there is."""
-
-
-class TopicCatalog:
-    """All topics, by name and by id. One change at a time."""
-
-    def __init__(self, store: TopicStore) -> None:
-        self._store = store
+    def __init__(self) -> None:
         self._by_name: dict[str, Topic] = {}
         self._by_id: dict[bytes, Topic] = {}
-        self._half_deleted: list[Topic] = []
-        self._changing = asyncio.Lock()
-
-    def load(self) -> None:
-        for topic in self._store.load():
-            if topic.is_deleted:
-                self._half_deleted.append(topic)
-            else:
-                self._put(topic)
 
     def __iter__(self) -> Iterator[Topic]:
         return iter(self._by_name.values())
@@ -84,71 +49,24 @@ class TopicCatalog:
     def by_id(self, topic_id: bytes) -> Topic | None:
         return self._by_id.get(topic_id)
 
+    def put(self, topic: Topic) -> None:
+        self._by_name[topic.name] = topic
+        self._by_id[topic.topic_id] = topic
+
+    def remove(self, topic: Topic) -> None:
+        del self._by_name[topic.name]
+        del self._by_id[topic.topic_id]
+
     # What drumbeat.core asks about topics (its TopicsView).
 
     def partition_count(self, topic: str) -> int | None:
         found = self._by_name.get(topic)
-        return found.partition_count if found else None
+        return None if found is None else found.partition_count
 
     def topic_name(self, topic_id: bytes) -> str | None:
         found = self._by_id.get(topic_id)
-        return found.name if found else None
+        return None if found is None else found.name
 
     def topic_id(self, topic: str) -> bytes:
         found = self._by_name.get(topic)
-        return found.topic_id if found else bytes(16)
-
-    async def create(self, topic: Topic) -> bool:
-        """False if the name was taken meanwhile."""
-        async with self._changing:
-            if topic.name in self._by_name:
-                return False
-            await durably(self._store.save, topic)
-            self._put(topic)
-            return True
-
-    async def change(
-        self, name: str, change: Callable[[Topic | None], Topic | Refused]
-    ) -> Topic | Refused:
-        """Have `change` look at the topic as it is now; a topic it returns takes its place.
-
-        Returns what `change` does. Changes that look at a topic before they are let in would
-        undo each other.
-        """
-        async with self._changing:
-            current = self._by_name.get(name)
-            decided = change(current)
-            if isinstance(decided, Topic) and decided is not current:
-                await durably(self._store.save, decided)
-                self._put(decided)
-            return decided
-
-    async def delete(self, topic: Topic, remove_logs: RemoveLogs) -> bool:
-        """Gone at once for everybody; the name is free when the logs are gone too.
-
-        False if it was deleted meanwhile.
-        """
-        async with self._changing:
-            if self._by_id.get(topic.topic_id) is None:
-                return False
-            topic = self._by_name[topic.name]._replace(is_deleted=True)
-            await durably(self._store.save, topic)
-            del self._by_name[topic.name]
-            del self._by_id[topic.topic_id]
-            await self._finish_deletion(topic, remove_logs)
-            return True
-
-    async def finish_deletions(self, remove_logs: RemoveLogs) -> list[Topic]:
-        """Finish what a crash cut short; returns the topics that are gone for good now."""
-        finished, self._half_deleted = self._half_deleted, []
-        for topic in finished:
-            await self._finish_deletion(topic, remove_logs)
-        return finished
-
-    async def _finish_deletion(self, topic: Topic, remove_logs: RemoveLogs) -> None:
-        await remove_logs(topic)
-        await durably(self._store.remove, topic)
-
-    def _put(self, topic: Topic) -> None:
-        self._by_name[topic.name] = topic
-        self._by_id[topic.topic_id] = topic
+        return _NULL_UUID if found is None else found.topic_id

@@ -73,7 +73,7 @@ class Connection(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         self._active_ms = self._now_ms()
         try:
-            frames = self._decoder.feed(self._receive_buffer[:nbytes])
+            frames = self._decoder.feed(self._receive_buffer, nbytes)
         except ProtocolError as problem:
             self._refuse(problem)
             return
@@ -87,7 +87,7 @@ class Connection(asyncio.BufferedProtocol):
     def _check_beginning(self) -> None:
         """Garbage behind whole frames is refused once these are handled."""
         try:
-            self._frames.extend(self._decoder.feed(b""))
+            self._frames.extend(self._decoder.feed(b"", 0))
         except ProtocolError as problem:
             self._refuse(problem)
 

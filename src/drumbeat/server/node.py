@@ -13,8 +13,8 @@ from drumbeat.runtime.dynamic_configs import FileDynamicConfigs, MemoryDynamicCo
 from drumbeat.runtime.handlers import HANDLERS
 from drumbeat.runtime.identity import load_identity, new_identity
 from drumbeat.runtime.producer_ids import FileProducerIds, MemoryProducerIds
+from drumbeat.runtime.topic_catalog import MemoryTopicStore
 from drumbeat.runtime.topic_files import FileTopicStore
-from drumbeat.runtime.topics import MemoryTopicStore
 from drumbeat.server.listener import Limits, Listener, ListenError
 
 if TYPE_CHECKING:

@@ -54,7 +54,7 @@ class EmbeddedNode:
 
 
 class KeptTopics:
-    """Topics in memory that are there again after a restart; see `runtime.topics.TopicStore`."""
+    """Topics in memory that are there again after a restart: a `TopicStore`."""
 
     def __init__(self) -> None:
         self._topics: dict[bytes, Topic] = {}

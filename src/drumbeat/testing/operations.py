@@ -62,7 +62,7 @@ class Operations:
             case Refusal(error_code, message):
                 raise ValueError(f"topic {name!r}: {error_code.name}: {message}")
             case planned:
-                await self._broker().topics.create(planned)
+                await self._broker().catalog.create(planned)
 
     async def end_offsets(self, topic: str) -> dict[int, int]:
         return await views.end_offsets_now(self._broker(), topic)

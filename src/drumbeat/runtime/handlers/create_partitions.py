@@ -46,7 +46,7 @@ async def _grow(
         return topic._replace(partition_count=asked.total_count)
 
     try:
-        decided = await broker.topics.change(asked.name, grown)
+        decided = await broker.catalog.change(asked.name, grown)
     except StorageFailed as problem:
         return Refusal(ErrorCode.KAFKA_STORAGE_ERROR, str(problem))
     return decided if isinstance(decided, Refusal) else None

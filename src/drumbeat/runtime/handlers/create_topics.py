@@ -60,7 +60,7 @@ async def _create(
 
 async def _store(broker: Broker, topic: Topic) -> Refusal | None:
     try:
-        if await broker.topics.create(topic):
+        if await broker.catalog.create(topic):
             return None
     except StorageFailed as problem:
         return Refusal(ErrorCode.KAFKA_STORAGE_ERROR, str(problem))
