@@ -188,7 +188,7 @@ def test_an_outline_is_of_a_whole_batch(difference):
     message = f"^{len(given)} bytes given, but the batch says it has {len(batch)}"
     with pytest.raises(CorruptBatch, match=message):
         outline_of(given)
-    with pytest.raises(CorruptBatch, match="^60 bytes at position 0"):
+    with pytest.raises(CorruptBatch, match=r"^60 bytes at position 0"):
         outline_of(batch[: HEADER_BYTES - 1])
 
 
