@@ -8,7 +8,7 @@ recompressed.
 
 import struct
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from drumbeat.protocol.compression import Codec, codec_by_name
 from drumbeat.protocol.errors import ErrorCode
@@ -32,20 +32,23 @@ from drumbeat.protocol.records import (
 )
 from drumbeat.runtime.config import TopicConfig
 
-ZSTD_SINCE_PRODUCE = 7
+ZSTD_SINCE_PRODUCE: Final = 7
 # Decompression holds up every other client, so a small batch may not grow without limit: 32 times
 # what a topic takes by default. Kafka has no such limit.
-DECOMPRESSED_BYTES_MAX = 32 << 20
-OLD_MAGICS = (0, 1)
+DECOMPRESSED_BYTES_MAX: Final = 32 << 20
+OLD_MAGIC_MAX: Final = 1
 
-LOG_APPEND_TIME = "LogAppendTime"
-NO_TIMESTAMP = -1
-NO_LIMIT = 2**63 - 1
+LOG_APPEND_TIME: Final = "LogAppendTime"
+NO_TIMESTAMP: Final = -1
+NO_LIMIT: Final = 2**63 - 1
 
-_LENGTH = struct.Struct(">8xi")  # behind the base offset
-_BATCH_LENGTH_MIN = 14  # of the shortest message there ever was
-_MAGIC_AT = 16
-_ATTRIBUTES_AT = 21
+# Every batch comes by here; in compiled code a global that is not Final is looked up each time.
+_unpack_length: Final = struct.Struct(">8xi").unpack_from  # behind the base offset
+_BATCH_LENGTH_MIN: Final = 14  # of the shortest message there ever was
+_MAGIC_AT: Final = 16
+_ATTRIBUTES_AT: Final = 21
+_ZSTD: Final = Codec.ZSTD
+_new: Final = tuple.__new__  # a NamedTuple's constructor takes longer
 
 
 class RefusedBatch(Exception):  # noqa: N818 - what happened, not what failed
@@ -82,7 +85,7 @@ def check_request(data: bytes | None, api_version: int) -> BatchHeader:
     size = None if data is None else _size_at(data, 0)
     if data is None or size is None:
         raise RefusedBatch(ErrorCode.INVALID_RECORD, "a partition without a whole record batch")
-    if data[_MAGIC_AT] in OLD_MAGICS:
+    if data[_MAGIC_AT] <= OLD_MAGIC_MAX:
         raise RefusedBatch(
             ErrorCode.INVALID_RECORD, f"message format v{data[_MAGIC_AT]} is not supported, only v2"
         )
@@ -90,7 +93,7 @@ def check_request(data: bytes | None, api_version: int) -> BatchHeader:
         header = read_header(data)
     except CorruptBatch as problem:
         raise RefusedBatch(ErrorCode.CORRUPT_MESSAGE, str(problem)) from None
-    if header.codec is Codec.ZSTD and api_version < ZSTD_SINCE_PRODUCE:
+    if header.codec is _ZSTD and api_version < ZSTD_SINCE_PRODUCE:
         raise RefusedBatch(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce v7 or newer")
     if size < len(data) and _size_at(data, size) is not None:
         raise RefusedBatch(ErrorCode.INVALID_RECORD, "more than one record batch for a partition")
@@ -102,14 +105,14 @@ def _size_at(data: bytes, position: int) -> int | None:
     left = len(data) - position
     if left < LOG_OVERHEAD:
         return None
-    (batch_length,) = _LENGTH.unpack_from(data, position)
+    batch_length: int = _unpack_length(data, position)[0]
     if batch_length < _BATCH_LENGTH_MIN:
         raise RefusedBatch(ErrorCode.CORRUPT_MESSAGE, f"a batch length of {batch_length}")
     if left <= _MAGIC_AT:
         return None
     if data[position + _MAGIC_AT] > MAGIC:
         raise RefusedBatch(ErrorCode.CORRUPT_MESSAGE, "an unknown message format")
-    size: int = LOG_OVERHEAD + batch_length
+    size = LOG_OVERHEAD + batch_length
     return size if size <= left else None
 
 
@@ -125,7 +128,7 @@ def validate(data: bytes, header: BatchHeader, config: TopicConfig, now_ms: int)
         data = _rewritten(data, header, config, now_ms)
         header = read_header(data)
     if config.message_timestamp_type != LOG_APPEND_TIME:
-        return ValidBatch(header, data, -1)
+        return _new(ValidBatch, (header, data, -1))
     data = with_log_append_time(data, now_ms)
     return ValidBatch(read_header(data), data, now_ms)
 

@@ -5,6 +5,7 @@ from typing import Final, NamedTuple, TypeAlias
 from drumbeat.log.errors import BatchTooLarge, LogError
 from drumbeat.protocol.apis.produce import (
     BatchIndexAndErrorMessage,
+    LeaderIdAndEpoch,
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
@@ -28,14 +29,12 @@ from drumbeat.runtime.requests import NO_RESPONSE, Deferred, Request
 from drumbeat.runtime.topic_names import NAME_LENGTH_MAX
 from drumbeat.runtime.topics import Topic
 
-NO_ACKS, LEADER_ACK, ALL_ACKS = 0, 1, -1
-IDS_SINCE = 13
+NO_ACKS: Final = 0
+LEADER_ACK: Final = 1
+ALL_ACKS: Final = -1
+IDS_SINCE: Final = 13
 WITHOUT_LOG_START = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.CORRUPT_MESSAGE)
-ADMIN_CLIENT_ID = "__admin_client"  # Kafka lets this client id alone write internal topics
-
-_TRANSACTIONAL: Final = RefusedBatch(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "")
-_Target: TypeAlias = tuple[Topic | None, int, Partition | None]  # None: unknown, or not open
-_new: Final = tuple.__new__  # a NamedTuple's constructor takes longer
+ADMIN_CLIENT_ID: Final = "__admin_client"  # Kafka lets this client id alone write internal topics
 
 
 class Appended(NamedTuple):
@@ -44,6 +43,18 @@ class Appended(NamedTuple):
     response: PartitionProduceResponse
     partition: Partition | None = None
     wait_for_offset: int = -1
+
+
+_TRANSACTIONAL: Final = RefusedBatch(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "")
+_Target: TypeAlias = tuple[Topic | None, int, Partition | None]  # None: unknown, or not open
+_new: Final = tuple.__new__  # a NamedTuple's constructor takes longer
+# As these do for every batch; in compiled code a global that is not Final is looked up each time.
+_Appended: Final = Appended
+_PartitionResponse: Final = PartitionProduceResponse
+_TopicResponse: Final = TopicProduceResponse
+_Response: Final = ProduceResponse
+_NONE: Final = ErrorCode.NONE
+_NO_LEADER: Final = LeaderIdAndEpoch()
 
 
 def handle(broker: Broker, request: Request, body: ProduceRequest) -> object:
@@ -145,13 +156,11 @@ def _append_to(
         return _refused(index, ErrorCode.MESSAGE_TOO_LARGE, str(problem))
     except LogError as problem:
         return _refused(index, ErrorCode.KAFKA_STORAGE_ERROR, str(problem))
-    response = PartitionProduceResponse(
-        partition_index=index,
-        base_offset=appended.base_offset,
-        log_append_time_ms=appended.log_append_time_ms,
-        log_start_offset=partition.log.start_offset,
-    )
-    return _new(Appended, (response, partition, appended.end_offset))
+    base_offset, end_offset, append_time_ms = appended
+    start_offset = partition.log.start_offset
+    # What the answer has for errors is empty: of records, a message, a leader.
+    fields = (index, _NONE, base_offset, append_time_ms, start_offset, (), None, _NO_LEADER)
+    return _new(_Appended, (_new(_PartitionResponse, fields), partition, end_offset))
 
 
 def _unknown(request: Request) -> ErrorCode:
@@ -226,16 +235,11 @@ class _Answer:
             for place, one in enumerate(topic):
                 if one.partition is not None:
                     self._waiting += 1
-                    one.partition.when_synced(
-                        one.wait_for_offset,
-                        lambda problem, topic=topic, place=place: self._synced(  # type: ignore[misc]
-                            problem, topic, place
-                        ),
-                    )
+                    one.partition.when_synced(one.wait_for_offset, _Synced(self, topic, place))
         self._waiting -= 1
         return self.response() if not self._waiting else self._deferred
 
-    def _synced(self, problem: Exception | None, topic: list[Appended], place: int) -> None:
+    def synced(self, problem: Exception | None, topic: list[Appended], place: int) -> None:
         if problem is not None:
             index = topic[place].response.partition_index
             topic[place] = _refused(index, ErrorCode.KAFKA_STORAGE_ERROR, str(problem))
@@ -244,13 +248,22 @@ class _Answer:
             self._deferred.resolve(self.response())
 
     def response(self) -> ProduceResponse:
-        return ProduceResponse(
-            responses=tuple(
-                TopicProduceResponse(
-                    name=asked.name,
-                    topic_id=asked.topic_id,
-                    partition_responses=tuple(one.response for one in topic),
-                )
-                for asked, topic in zip(self._body.topic_data, self._appended, strict=True)
-            )
-        )
+        responses = []
+        for asked, topic in zip(self._body.topic_data, self._appended, strict=True):
+            answers = tuple([one.response for one in topic])
+            responses.append(_new(_TopicResponse, (asked.name, asked.topic_id, answers)))
+        return _new(_Response, (tuple(responses), 0, ()))
+
+
+class _Synced:
+    """Tells an answer of one of its partitions."""
+
+    __slots__ = ("_answer", "_place", "_topic")
+
+    def __init__(self, answer: _Answer, topic: list[Appended], place: int) -> None:
+        self._answer = answer
+        self._topic = topic
+        self._place = place
+
+    def __call__(self, problem: Exception | None) -> None:
+        self._answer.synced(problem, self._topic, self._place)
