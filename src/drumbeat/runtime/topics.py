@@ -8,13 +8,14 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from drumbeat.protocol.schema import NULL_UUID
+
 CONSUMER_OFFSETS: Final = "__consumer_offsets"
 GROUP_EVENTS: Final = "__group_events"
 METADATA_TOPIC: Final = "__cluster_metadata"  # Kafka's own, which is in its data directories
 INTERNAL_TOPICS: Final = frozenset(
     {CONSUMER_OFFSETS, GROUP_EVENTS, "__transaction_state", "__share_group_state"}
 )
-_NULL_UUID: Final = bytes(16)
 
 
 class Topic(NamedTuple):
@@ -69,4 +70,4 @@ class Topics:
 
     def topic_id(self, topic: str) -> bytes:
         found = self._by_name.get(topic)
-        return _NULL_UUID if found is None else found.topic_id
+        return NULL_UUID if found is None else found.topic_id

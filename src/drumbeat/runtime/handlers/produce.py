@@ -48,7 +48,7 @@ class Appended(NamedTuple):
 _TRANSACTIONAL: Final = RefusedBatch(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "")
 _Target: TypeAlias = tuple[Topic | None, int, Partition | None]  # None: unknown, or not open
 _new: Final = tuple.__new__  # a NamedTuple's constructor takes longer
-# As these do for every batch; in compiled code a global that is not Final is looked up each time.
+# What every answer is made of; in compiled code a global that is not Final is looked up each time.
 _Appended: Final = Appended
 _PartitionResponse: Final = PartitionProduceResponse
 _TopicResponse: Final = TopicProduceResponse
