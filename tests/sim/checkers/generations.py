@@ -63,6 +63,7 @@ class GenerationChecker(Checker):
         self._lives: dict[str, GroupLife] = {}
         self._homes: dict[str, Shard] = {}
         self._replaced: dict[str, str] = {}  # new member id of a static member -> its first
+        self._asked: dict[Operation, GroupLife] = {}  # SyncGroups, by the life they arrived in
         self._checks: dict[type[Any], Callable[[Operation], None]] = {
             JoinGroupRequest: self._check_join,
             SyncGroupRequest: self._check_sync,
@@ -97,8 +98,10 @@ class GenerationChecker(Checker):
 
     def arrived(self, operation: Operation) -> None:
         request = operation.request
-        if isinstance(request, SyncGroupRequest) and request.assignments:
-            self._life(request.group_id).submissions.append(operation)
+        if isinstance(request, SyncGroupRequest):
+            life = self._asked[operation] = self._life(request.group_id)
+            if request.assignments:
+                life.submissions.append(operation)
 
     def answered(self, operation: Operation) -> None:
         check = self._checks.get(type(operation.request))
@@ -148,7 +151,9 @@ class GenerationChecker(Checker):
     def _check_sync(self, operation: Operation) -> None:
         request = operation.request
         key = (request.generation_id, self._first_id(request.member_id))
-        share, offset = self._life(request.group_id).shares.get(key, (None, 0))
+        # The disk may take so long that the group has ended when its answer leaves.
+        lives = self._life(request.group_id), self._asked[operation]
+        share, offset = next((life.shares[key] for life in lives if key in life.shares), (None, 0))
         if share != operation.response.assignment:
             self.verdict.violate("S5", f"{operation}: not the share that the leader's plan has")
         log = self._homes[request.group_id].partition.log
