@@ -4,13 +4,16 @@ import asyncio
 from random import Random
 from typing import Any
 
+import pytest
+
 from drumbeat.core.config import GroupConfig
 from drumbeat.core.state import State
 from drumbeat.log.errors import LogFull
 from drumbeat.log.memory import MemoryStore
 from drumbeat.log.port import LogSettings, TopicPartition
-from drumbeat.protocol.apis import join_group, sync_group
+from drumbeat.protocol.apis import join_group, offset_commit, sync_group
 from drumbeat.protocol.compression import Codec
+from drumbeat.protocol.errors import ErrorCode
 from drumbeat.runtime.config import load_config, topic_config
 from drumbeat.runtime.coordinator.counts import CoordinatorCounts
 from drumbeat.runtime.coordinator.shard import Environment, Shard
@@ -77,6 +80,32 @@ def test_records_that_nobody_waits_for_are_not_lost_in_silence() -> None:
 
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         assert [type(problem) for problem in runner.run(main())] == [LogFull]
+
+
+def test_a_write_that_fails_after_its_shard_has_stopped_is_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A node stops while its disk is full: nobody waits for the record, but it is gone."""
+
+    async def main() -> list[Exception]:
+        store = MemoryStore()
+        failures: list[Exception] = []
+        shard = await active_shard(store, failures)
+        store.faults.fail_next_sync(LogFull)
+        partition = offset_commit.OffsetCommitRequestPartition(0, 7)
+        topic = offset_commit.OffsetCommitRequestTopic("t1", partitions=(partition,))
+        commit = offset_commit.OffsetCommitRequest("g", topics=(topic,))
+        waits = shard.submit(Request(offset_commit.API.key, 2, "c", "10.0.0.1"), commit)
+        shard.stop()
+        await asyncio.sleep(1)
+        refused = await answer_of(waits)
+        assert refused.topics[0].partitions[0].error_code == ErrorCode.NOT_COORDINATOR
+        return failures
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        assert runner.run(main()) == [], "nobody serves the partition, so nobody reloads it"
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
+    assert "the log failed" in caplog.text
 
 
 def test_a_node_that_stops_while_it_loads_serves_nothing_afterwards() -> None:

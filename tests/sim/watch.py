@@ -96,6 +96,7 @@ class Watch:
         self.checkers: list[Checker] = []
         self.ledgers: dict[int, Ledger] = {}
         self._whole: set[int] = set()  # partitions that were left in order
+        self._failed: set[int] = set()  # ... whose log has failed since they were loaded
         self._life = 0  # which of the node's lives it is; the dead are not listened to
 
     # -- the door --------------------------------------------------------------------------------
@@ -144,9 +145,10 @@ class Watch:
         ledger = self.ledgers.setdefault(shard.index, Ledger())
         if entries != ledger.entries[: len(entries)]:
             self.verdict.violate("S12", f"{shard}: not the batches that were appended, in order")
-        if shard.index in self._whole and len(entries) < len(ledger.entries):
+        if shard.index in self._whole - self._failed and len(entries) < len(ledger.entries):
             self.verdict.violate("S10", f"{shard}: a node that stopped in order lost records")
         self._whole.discard(shard.index)
+        self._failed.discard(shard.index)
         self.verdict.note(
             f"LOADED {shard} epoch {shard.partition.log.epoch}: {len(entries)} of "
             f"{len(ledger.entries)} batches"
@@ -170,6 +172,9 @@ class Watch:
         ledger.append(entry)
         for checker in self.checkers:
             checker.appended(shard, ledger, entry)
+
+    def failed(self, shard: Shard) -> None:
+        self._failed.add(shard.index)
 
     def stepped(self, shard: Shard) -> None:
         for checker in self.checkers:
@@ -222,6 +227,11 @@ class WatchedShard(Shard):
         super()._carry_out(context, outcome)
         if self._is_watched:
             self._watch.stepped(self)
+
+    def _fail(self, problem: Exception) -> None:
+        if self._is_watched:
+            self._watch.failed(self)
+        super()._fail(problem)
 
     def _append(self, context: Context, facts: tuple[Fact, ...]) -> bool:
         if not self._is_watched:

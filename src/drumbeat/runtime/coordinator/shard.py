@@ -26,7 +26,7 @@ from drumbeat.core.records import Record as Fact
 from drumbeat.core.reducer import apply
 from drumbeat.core.session import Session, View, follow, view_of
 from drumbeat.core.state import State
-from drumbeat.log.errors import LogError
+from drumbeat.log.errors import Fenced, LogError
 from drumbeat.protocol.apis.join_group import API as JOIN_GROUP
 from drumbeat.protocol.compression import Codec
 from drumbeat.protocol.errors import ErrorCode
@@ -249,12 +249,14 @@ class Shard:
             waiting.deferred.resolve(reply.response)
 
     def _fail(self, problem: Exception) -> None:
-        if self.state is _STOPPED:
-            return
+        is_stopped = self.state is _STOPPED
+        if is_stopped and isinstance(problem, Fenced):
+            return  # as it has to be
         fields = {"partition": self.index, "reason": str(problem)}
         log.error("%s: the log failed: %s", self, problem, extra={"fields": fields})
-        self.stop(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        self._environment.on_failed(self, problem)
+        if not is_stopped:
+            self.stop(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            self._environment.on_failed(self, problem)
 
     # -- deadlines -------------------------------------------------------------------------------
 
