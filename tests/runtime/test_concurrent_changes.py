@@ -34,7 +34,7 @@ from support.data_topics import (
     produce_request,
     produce_to,
 )
-from support.topics import described, partition_count
+from support.topics import await_gone, partition_count
 from support.waiting import wait_until
 from support.wire import Wire
 
@@ -137,10 +137,6 @@ def test_a_name_is_given_once(wires):
     assert codes == [NONE] + [ErrorCode.TOPIC_ALREADY_EXISTS] * (CLIENTS - 1)
 
 
-def await_deletion(wire, name):
-    wait_until(lambda: described(wire, name).error_code != NONE, 5.0, f"{name} to be gone")
-
-
 def test_a_topic_is_deleted_once_whatever_else_is_asked_of_it(wire, wires):
     """Producers and changes that come too late do not bring it back."""
     for _ in range(10):
@@ -157,9 +153,7 @@ def test_a_topic_is_deleted_once_whatever_else_is_asked_of_it(wire, wires):
             producer.send(PRODUCE, 9, produce_request(topic, batch(b"v"), partition=partition))
         for connection in (deleting, growing, configuring, *producers[:4]):
             connection.receive()
-        wait_until(
-            lambda name=topic.name: described(wire, name).error_code != NONE, 5.0, "deletion"
-        )
+        await_gone(wire, topic.name)
         again = create_topic(wire, topic.name, partitions=4)
         assert again.topic_id != topic.topic_id
         for partition in range(4):

@@ -19,8 +19,7 @@ from support.data_topics import (
     produce_to,
     values_in,
 )
-from support.topics import described
-from support.waiting import wait_until
+from support.topics import await_gone, described
 from support.wire import Wire
 
 NONE = ErrorCode.NONE
@@ -40,14 +39,6 @@ def delete(wire, version, *topics):
         request = DeleteTopicsRequest(topics=asked, timeout_ms=10_000)
     responses = wire.call(DELETE_TOPICS, version, request).responses
     return [(r.name, r.topic_id, r.error_code) for r in responses]
-
-
-def await_gone(wire, name):
-    wait_until(
-        lambda: described(wire, name).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        10.0,
-        f"{name} to be gone",
-    )
 
 
 @pytest.mark.parametrize("version", DELETE_TOPICS.versions)

@@ -34,7 +34,7 @@ from support.data_topics import (
     produce_to,
     values_in,
 )
-from support.topics import described, partition_count
+from support.topics import await_gone, described, partition_count
 from support.waiting import wait_until
 from support.wire import Wire, request_frame
 
@@ -57,7 +57,7 @@ def story(tmp_path_factory):
         produce_to(wire, grown, batch(b"c"), partition=2)
         wire.call(DELETE_TOPICS, 4, DeleteTopicsRequest(topic_names=("deleted",), timeout_ms=5000))
         cluster_id = wire.call(METADATA, 5, MetadataRequest(())).cluster_id
-        wait_until(lambda: described(wire, "deleted").error_code != NONE, 5.0, "the deletion")
+        await_gone(wire, "deleted")
     with start_broker(folder) as servers, Wire(servers) as wire:
         yield wire, kept, grown, cluster_id
 
