@@ -24,7 +24,7 @@ import pytest
 
 from benchmarks.side_by_side import REPOSITORY
 from benchmarks.side_by_side.processes import cpu_s, rss_bytes
-from interop.kafka_jars import BROKER_OPTIONS, SETTINGS, jars, run_tool
+from interop.kafka_jars import BROKER_OPTIONS, SETTINGS, format_command, jars, run_tool
 from support.ports import free_ports
 
 DRUMBEAT, KAFKA, KAFKA_SYNCED = "Drumbeat", "Kafka", "Kafka, synced"
@@ -222,8 +222,7 @@ def kafka(name: str, folder: Path, settings: Mapping[str, str] | None = None) ->
 def _format(template: Path) -> None:
     template.mkdir(parents=True)
     properties = _write_properties(template, 9092, SETTINGS)
-    cluster_id = run_tool("kafka.tools.StorageTool", "random-uuid").strip()
-    run_tool("kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(properties))
+    run_tool(*format_command(properties))
 
 
 def _write_properties(data: Path, port: int, settings: Mapping[str, str]) -> Path:

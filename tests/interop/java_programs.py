@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from interop.availability import need
-from interop.kafka_jars import TOOL_OPTIONS, TOOL_TIMEOUT_S, jars
+from interop.kafka_jars import TOOL_TIMEOUT_S, jars, tool_command
 from interop.stage import MemberOptions
 
 SOURCES = Path(__file__).parent / "java"
@@ -71,8 +71,8 @@ class Tools:
 
 
 def java_command(main_class: str, *arguments: str, classes: Path | None = None) -> list[str]:
-    class_path = f"{jars()}/*" if classes is None else f"{classes}:{jars()}/*"
-    return ["java", *TOOL_OPTIONS, QUIET, "-cp", class_path, main_class, *arguments]
+    java, *command = tool_command(main_class, *arguments, more_classes=classes)
+    return [java, QUIET, *command]
 
 
 def member_command(options: MemberOptions) -> list[str]:

@@ -4,16 +4,20 @@ The jars are resolved once with Maven and kept in DRUMBEAT_CACHE (~/.cache/drumb
 Where Java, Maven or the registry is missing, the tests that need them are skipped and say so.
 """
 
+import base64
 import os
 import shutil
 import socket
 import subprocess
+import tempfile
+import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
 from interop.availability import cache_dir, one_at_a_time, unavailable
+from interop.class_archive import Options, archive_options, java_property
 from support.ports import free_ports
 from support.waiting import wait_until
 
@@ -31,7 +35,7 @@ ARTIFACTS = (
     ("org.slf4j", "slf4j-simple", "1.7.36"),
 )
 BROKER_OPTIONS = ("-Xms256m", "-Xmx1g", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
-TOOL_OPTIONS = ("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 # One node with one copy of everything.
 SETTINGS = {
@@ -55,13 +59,33 @@ def jars() -> Path:
     return found
 
 
+@cache
+def short_lived() -> Options:
+    """Options for a JVM that is to be up soon and not to stay for long."""
+    return (*SHORT_LIVED, *archive_options(jars().name, _load_broker))
+
+
+def _load_broker(options: Options) -> None:
+    with tempfile.TemporaryDirectory() as folder, _broker(Path(folder), {}, options):
+        pass
+
+
+def tool_command(main_class: str, *arguments: str, more_classes: Path | None = None) -> list[str]:
+    # An archive is for a class path that begins with the one it was made for.
+    class_path = f"{jars()}/*" if more_classes is None else f"{jars()}/*:{more_classes}"
+    return ["java", "-Xmx256m", *short_lived(), "-cp", class_path, main_class, *arguments]
+
+
 def run_tool(main_class: str, *arguments: str) -> str:
     """What one of Kafka's tools prints; its failure is the test's."""
-    command = ["java", *TOOL_OPTIONS, "-cp", f"{jars()}/*", main_class, *arguments]
+    return _run(tool_command(main_class, *arguments))
+
+
+def _run(command: list[str]) -> str:
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=TOOL_TIMEOUT_S
     )
-    assert done.returncode == 0, f"{main_class}: {done.stdout}{done.stderr}"
+    assert done.returncode == 0, f"{' '.join(command)}: {done.stdout}{done.stderr}"
     return done.stdout
 
 
@@ -71,23 +95,41 @@ def start_kafka(data_dir: Path, settings: Mapping[str, str] | None = None) -> It
 
     A directory that a broker has used before is opened again, with all that is in it.
     """
+    with _broker(data_dir, settings or {}, short_lived()) as servers:
+        yield servers
+
+
+@contextmanager
+def _broker(data_dir: Path, settings: Mapping[str, str], options: Options) -> Iterator[str]:
     port, controller_port = free_ports(2)
     properties = data_dir / "server.properties"
     first_time = not properties.exists()
     data_dir.mkdir(parents=True, exist_ok=True)
-    chosen = {**_settings(data_dir, port, controller_port), **(settings or {})}
+    chosen = {**_settings(data_dir, port, controller_port), **settings}
     properties.write_text("".join(f"{key}={value}\n" for key, value in chosen.items()))
+    java = ["java", *BROKER_OPTIONS, *options, "-cp", f"{jars()}/*"]
     if first_time:
-        cluster_id = run_tool("kafka.tools.StorageTool", "random-uuid").strip()
-        run_tool("kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(properties))
-    command = ["java", *BROKER_OPTIONS, "-cp", f"{jars()}/*", "kafka.Kafka", str(properties)]
+        _run([*java, *format_command(properties)])
     with open(data_dir / "broker.log", "a") as log:
+        command = [*java, "kafka.Kafka", str(properties)]
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
     try:
         wait_until(lambda: _serves(process, port), START_TIMEOUT_S, f"Kafka on port {port}")
         yield f"127.0.0.1:{port}"
     finally:
         _stop(process)
+
+
+def format_command(properties: Path) -> list[str]:
+    """Kafka's tool that makes the folders of a new cluster, and its arguments."""
+    cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    return [
+        "kafka.tools.StorageTool",
+        "format",
+        f"--cluster-id={cluster_id}",
+        "-c",
+        str(properties),
+    ]
 
 
 def _settings(data_dir: Path, port: int, controller_port: int) -> dict[str, str]:
@@ -124,24 +166,12 @@ def _resolve() -> Path | str:
     missing = [program for program in ("java", "mvn") if shutil.which(program) is None]
     if missing:
         return f"Apache Kafka needs {' and '.join(missing)}, which is not installed"
-    if (version := _java_version()) < JAVA_VERSION_MIN:
+    version = int(java_property("java.specification.version").removeprefix("1."))
+    if version < JAVA_VERSION_MIN:
         return f"Apache Kafka needs Java {JAVA_VERSION_MIN} or newer; this is {version}"
     folder = cache_dir() / f"kafka-{KAFKA_VERSION}"
     with one_at_a_time("kafka"):
         return folder if folder.is_dir() else _download(folder)
-
-
-def _java_version() -> int:
-    settings = subprocess.run(
-        ["java", "-XshowSettings:properties", "-version"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stderr
-    (version,) = (
-        line.split("=")[1] for line in settings.splitlines() if "java.specification.version" in line
-    )
-    return int(version.strip().removeprefix("1."))
 
 
 def _download(folder: Path) -> Path | str:
