@@ -14,6 +14,7 @@ import threading
 from pathlib import Path
 
 from docs.pages import ROOT, Block, commands
+from docs.spark_shell import SparkShell
 from drumbeat.cli.demo.processes import SteadyProducer
 from drumbeat.client import SyncAdmin, SyncProducer
 from drumbeat.client.admin import NewTopic
@@ -33,8 +34,11 @@ class Player:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._node: NodeProcess | None = None
+        self._spark: SparkShell | None = None
 
     def close(self) -> None:
+        if self._spark is not None:
+            self._spark.close()
         if self._node is not None:
             self._node.kill()
 
@@ -71,7 +75,16 @@ class Player:
         if entry is not None and "asyncio.run" not in code:
             code += f"\n\nimport asyncio\n\nasyncio.run({entry[1]}())\n"
         self._write(name, code)
-        self._run([sys.executable, "-u", name], is_endless=bool(ENDLESS.search(code)))
+        is_endless = bool(ENDLESS.search(code))
+        if "SparkSession" in code and not is_endless:
+            self._run_in_spark_shell(name)
+        else:
+            self._run([sys.executable, "-u", name], is_endless)
+
+    def _run_in_spark_shell(self, name: str) -> None:
+        if self._spark is None:
+            self._spark = SparkShell(self.folder, self._environment())
+        self._spark.run(name, TIMEOUT_S)
 
     def _write(self, name: str, code: str) -> None:
         (self.folder / name).write_text(code)
@@ -125,7 +138,8 @@ class Player:
 
     def _up(self, options: list[str]) -> None:
         """The node of the page; what readers had before they came is in it already."""
-        self.close()
+        if self._node is not None:
+            self._node.kill()
         if "--data" in options:
             place = options.index("--data") + 1
             options[place] = str(self.folder / options[place])
