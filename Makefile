@@ -66,7 +66,7 @@ docs: $(STAMP)  ## rewrite the generated pages of docs/
 	$(BIN)/python docs/generate.py
 
 interop: $(STAMP)  ## clients and tools from other registries than PyPI; says what it skips
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile -m interop -rs tests/interop
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m interop -rs tests/interop
 
 oracle: $(STAMP)  ## of these, the generated request sequences alone (ORACLE_SEQUENCES=n, ORACLE_SEED=n)
 	$(BIN)/python -m pytest -q -m interop -rs tests/interop/test_oracle.py
@@ -76,8 +76,8 @@ bench: $(COMPILED)/.built  ## the benchmarks, side by side with what they are co
 	$(BIN)/python benchmarks/record_batches.py
 	$(BIN)/python benchmarks/log_append.py --seconds 0.5
 	$(BIN)/python benchmarks/offset_records.py 50000
-	$(BIN)/python benchmarks/consumer.py --rounds 2
-	$(BIN)/python benchmarks/producer.py --rounds 2
+	$(BIN)/python benchmarks/consumer.py --rounds $(if $(QUICK),1,2)
+	$(BIN)/python benchmarks/producer.py --rounds $(if $(QUICK),1,2)
 	$(BIN)/python benchmarks/pipeline.py --records 1000000 --masters 'local[2]' --no-derive
 	$(BIN)/python -m benchmarks.side_by_side $(if $(QUICK),--quick)
 

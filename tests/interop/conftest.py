@@ -7,6 +7,19 @@ from interop.either_broker import BROKERS
 from interop.stage import Stage
 from support.brokers import IS_KAFKA
 
+# Files are shared out whole: those that take minutes come first, the others fill the gaps.
+MINUTES_LONG = (
+    "test_expectations.py",
+    "test_oracle.py",
+    "test_our_consumer.py",
+    "test_pipeline_kafka.py",
+    "test_spark_cluster.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.name not in MINUTES_LONG)
+
 
 @pytest.fixture(scope="session")
 def servers(tmp_path_factory):
