@@ -8,7 +8,10 @@ PYTHON ?= $(shell /usr/bin/python3 -c '$(HAS_ALL)' 2> /dev/null && echo /usr/bin
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-WORKERS ?= 2
+# Processes that run tests. A test waits a third of its time: two cores have work for three. In
+# `make interop` each has a Kafka, a Spark or a few clients beside it.
+WORKERS ?= 3
+INTEROP_WORKERS ?= 2
 COMPILED := build/compiled
 COMPILED_TESTS := $(addprefix tests/,core protocol log runtime server groups clients crash property testing)
 
@@ -66,7 +69,7 @@ docs: $(STAMP)  ## rewrite the generated pages of docs/
 	$(BIN)/python docs/generate.py
 
 interop: $(STAMP)  ## clients and tools from other registries than PyPI; says what it skips
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m interop -rs tests/interop
+	$(BIN)/python -m pytest -q -n $(INTEROP_WORKERS) --dist loadfile --no-loadscope-reorder -m interop -rs tests/interop
 
 oracle: $(STAMP)  ## of these, the generated request sequences alone (ORACLE_SEQUENCES=n, ORACLE_SEED=n)
 	$(BIN)/python -m pytest -q -m interop -rs tests/interop/test_oracle.py
@@ -76,7 +79,7 @@ bench: $(COMPILED)/.built  ## the benchmarks, side by side with what they are co
 	$(BIN)/python benchmarks/record_batches.py
 	$(BIN)/python benchmarks/log_append.py --seconds 0.5
 	$(BIN)/python benchmarks/offset_records.py 50000
-	$(BIN)/python benchmarks/consumer.py --rounds $(if $(QUICK),1,2)
+	$(BIN)/python benchmarks/consumer.py $(if $(QUICK),--rounds 1 --records 100000,--rounds 2)
 	$(BIN)/python benchmarks/producer.py --rounds $(if $(QUICK),1,2)
 	$(BIN)/python benchmarks/pipeline.py --records 1000000 --masters 'local[2]' --no-derive
 	$(BIN)/python -m benchmarks.side_by_side $(if $(QUICK),--quick)
