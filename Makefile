@@ -8,8 +8,8 @@ PYTHON ?= $(shell /usr/bin/python3 -c '$(HAS_ALL)' 2> /dev/null && echo /usr/bin
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-# Processes that run tests. A test waits a third of its time: two cores have work for three. In
-# `make interop` each has a Kafka, a Spark or a few clients beside it.
+# Processes that run tests. Two of them left a third of two cores idle; three take a little less
+# time. In `make interop` each has a Kafka, a Spark or a few clients beside it.
 WORKERS ?= 3
 INTEROP_WORKERS ?= 2
 COMPILED := build/compiled

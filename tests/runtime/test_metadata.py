@@ -8,7 +8,7 @@ from drumbeat.protocol.errors import ErrorCode
 from drumbeat.protocol.schema import NULL_UUID
 from support.brokers import start_broker
 from support.data_topics import create_topic, fresh_name, lowest_and_highest
-from support.topics import described, is_known
+from support.topics import described, not_created
 from support.waiting import wait_until
 from support.wire import Wire
 
@@ -92,7 +92,7 @@ def test_asking_creates_nothing_unless_the_client_says_so(wire, version):
         (name, UNKNOWN),
         (topic.name, NONE),
     }
-    assert not is_known(wire, name)
+    assert not_created(wire, name).error_code == UNKNOWN
 
 
 @pytest.mark.parametrize("version", METADATA.versions)
@@ -121,7 +121,7 @@ def test_auto_create_topics_enable(without_creation, version):
     name = fresh_name()
     response = ask(without_creation, version, name, may_create=True)
     assert [(t.name, t.error_code) for t in response.topics] == [(name, UNKNOWN)]
-    assert not is_known(without_creation, name)
+    assert not_created(without_creation, name).error_code == UNKNOWN
 
 
 def test_num_partitions_is_what_a_created_topic_gets(tmp_path):

@@ -27,7 +27,7 @@ from support.data_topics import (
     produce_to,
     values_in,
 )
-from support.topics import described, is_known, partition_count
+from support.topics import described, not_created, partition_count
 from support.waiting import wait_until
 
 NONE = ErrorCode.NONE
@@ -83,7 +83,7 @@ def test_validate_only_creates_nothing(wire, version):
     name = fresh_name()
     topic = create(wire, version, asked_for(name, 2), validate_only=True)[name]
     assert topic.error_code == NONE
-    assert not is_known(wire, name)
+    assert not_created(wire, name).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     refused = create(wire, version, asked_for(name, 0), validate_only=True)[name]
     assert refused.error_code == ErrorCode.INVALID_PARTITIONS
 
@@ -150,7 +150,7 @@ def test_a_refused_topic_does_not_hold_up_another(wire, version, asked, error_co
     assert refused.error_message
     assert (refused.num_partitions, refused.replication_factor) == (-1, -1)
     assert results[other].error_code == NONE
-    assert not is_known(wire, asked.name)
+    assert not_created(wire, asked.name).error_code != NONE
 
 
 @pytest.mark.parametrize("version", lowest_and_highest(CREATE_TOPICS))
@@ -187,7 +187,7 @@ def test_without_time_nothing_is_created(wire, version, timeout_ms):
     assert [(t.name, t.error_code) for t in answered] == [
         (one.name, ErrorCode.REQUEST_TIMED_OUT) for one in asked
     ]
-    assert not is_known(wire, names[1])
+    assert not_created(wire, names[1]).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     # Where nothing is left to be done, no time is needed for it.
     (twice,) = wire.call(
         CREATE_TOPICS, version, CreateTopicsRequest((asked[0],) * 2, timeout_ms)
@@ -209,7 +209,7 @@ def test_a_name_given_twice_is_refused(wire, version):
     name = fresh_name()
     results = create(wire, version, asked_for(name), asked_for(name, 2))
     assert results[name].error_code == ErrorCode.INVALID_REQUEST
-    assert not is_known(wire, name)
+    assert not_created(wire, name).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 @pytest.mark.parametrize("version", [4, CREATE_TOPICS.versions[-1]])
@@ -235,7 +235,7 @@ def test_a_request_for_too_many_partitions_creates_none(wire, version):
     results = create(wire, version, *map(asked_for, names, counts))
     assert [results[name].error_code for name in names] == [ErrorCode.POLICY_VIOLATION] * 3
     for name in names:
-        assert not is_known(wire, name)
+        assert not_created(wire, name).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 # -- CreatePartitions ----------------------------------------------------------------------------

@@ -35,11 +35,11 @@ def described(wire: Wire, name: str) -> MetadataResponseTopic:
     return topic
 
 
-def is_known(wire: Wire, name: str) -> bool:
-    """Whether there is such a topic."""
+def not_created(wire: Wire, name: str) -> MetadataResponseTopic:
+    """A topic that nobody should have created, as the broker knows it in the end."""
     if IS_KAFKA:
         create_topic(wire)  # once its broker has heard of this, it has of everything before
-    return looked_up(wire, name).error_code == ErrorCode.NONE
+    return looked_up(wire, name)
 
 
 def await_gone(wire: Wire, name: str) -> None:

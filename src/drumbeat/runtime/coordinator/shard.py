@@ -251,7 +251,7 @@ class Shard:
     def _fail(self, problem: Exception) -> None:
         is_stopped = self.state is _STOPPED
         if is_stopped and isinstance(problem, Fenced):
-            return  # as it has to be
+            return  # that its epoch has ended is no news to it
         fields = {"partition": self.index, "reason": str(problem)}
         log.error("%s: the log failed: %s", self, problem, extra={"fields": fields})
         if not is_stopped:
